@@ -1,4 +1,5 @@
-# Both images of the project: --target operator (the default) and --target runtime. The binaries are static.
+# Both images of the project: --target operator (the default) and --target runtime. The binaries are static, the
+# images hold nothing else but the public certificates.
 FROM golang:1.26 AS build
 WORKDIR /src
 COPY go.mod go.sum ./
@@ -10,12 +11,15 @@ COPY runtime runtime
 ARG VERSION=dev
 RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /out/ ./cmd/aalis-operator ./cmd/aalis
 
-FROM gcr.io/distroless/static-debian12:nonroot AS runtime
+FROM scratch AS runtime
+COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
+COPY --from=build /usr/share/zoneinfo /usr/share/zoneinfo
 COPY --from=build /out/aalis /aalis
 USER 65532:65532
 ENTRYPOINT ["/aalis"]
 
-FROM gcr.io/distroless/static-debian12:nonroot AS operator
+FROM scratch AS operator
+COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
 COPY --from=build /out/aalis-operator /aalis-operator
 COPY --from=build /out/aalis /aalis
 USER 65532:65532

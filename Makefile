@@ -1,0 +1,92 @@
+# Aalis Operator. `make help` lists the targets.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+# Which cluster: bare (a single node on this machine, no container engine), kind, or current (your kubeconfig).
+CLUSTER ?= bare
+# Tests at a time.
+P ?= 2
+export CLUSTER
+
+.PHONY: help
+help: ## List the targets.
+	@awk 'BEGIN{FS=":.*## "} /^##@/{printf "\n%s\n", substr($$0,5)} /^[a-zA-Z_-]+:.*## /{printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+##@ Use it
+.PHONY: demo demo-down cluster cluster-down images deploy
+demo: cluster images deploy ## The main job on a real cluster: a bot declared in YAML answers, changes its persona while it runs.
+	source hack/cluster-env.sh && PATH="$(CURDIR)/out/bin:$$PATH" go run ./hack/demo --kubeconfig "$$KUBECONFIG" --kubectl "$$KUBECTL" \
+	  --fakellm-image "$${IMAGE_PREFIX:-aalis-dev}/fakellm:$$(cat out/images/tag)"
+
+demo-down: ## Remove the demo from the cluster.
+	source hack/cluster-env.sh && "$$KUBECTL" --kubeconfig "$$KUBECONFIG" delete namespace aalis-demo --ignore-not-found
+
+cluster: ## Bring up the cluster that CLUSTER names (bare: from nothing, on this machine).
+	@case "$(CLUSTER)" in \
+	bare) go run ./hack/cluster up ;; \
+	kind) kind get clusters | grep -qx "$${KIND_CLUSTER:-aalis}" || kind create cluster --name "$${KIND_CLUSTER:-aalis}" ;; \
+	current) echo "using your kubeconfig" ;; \
+	*) echo 'CLUSTER must be bare, kind or current, got "$(CLUSTER)"' >&2; exit 2 ;; esac
+
+cluster-down: ## Take the cluster down and leave nothing behind.
+	@case "$(CLUSTER)" in \
+	bare) go run ./hack/cluster down ;; \
+	kind) kind delete cluster --name "$${KIND_CLUSTER:-aalis}" ;; \
+	current) echo "your own cluster stays as it is" ;; esac
+
+images: ## Build the images, with no container engine.
+	hack/images.sh
+
+deploy: ## Install the operator in the cluster with the Helm chart.
+	hack/deploy.sh
+
+##@ Build
+.PHONY: build generate fmt
+build: ## Build the binaries into out/bin.
+	mkdir -p out/bin && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$$(git describe --tags --always --dirty)" -o out/bin/ ./cmd/...
+
+generate: ## Write all generated files.
+	hack/generate.sh
+
+fmt: ## Format the code.
+	gofmt -w $$(git ls-files '*.go')
+
+##@ Check
+.PHONY: test test-full check lint vet vuln verify-generated chart-lint test-unit test-envtest test-e2e bench fuzz
+test: check test-unit test-envtest test-e2e ## The gate: checks, units with -race, envtest, end to end on a real cluster.
+
+test-full: export AALIS_FULL = 1
+test-full: test bench fuzz ## The gate with the full sizes that the issues name.
+
+check: verify-generated vet lint chart-lint vuln ## All that needs no running test.
+
+lint: ## golangci-lint with the Kubernetes API linter.
+	"$$(hack/tool.sh golangci-lint)" run ./...
+
+vet: ## go vet.
+	go vet ./...
+
+vuln: ## govulncheck, where its data is in reach.
+	hack/vuln.sh
+
+verify-generated: ## Fail when a generated file is stale.
+	hack/verify-generated.sh
+
+chart-lint: ## Lint the chart and validate what it renders.
+	hack/chart-lint.sh
+
+test-unit: ## Unit tests with -race.
+	go test -race -p $(P) $$(go list ./... | grep -v -e /test/e2e -e /controllers/envtest)
+
+test-envtest: ## Controller tests against a real kube-apiserver.
+	KUBEBUILDER_ASSETS="$$(go run ./hack/cluster binaries --only envtest)" go test -race -p 1 -timeout 20m ./controllers/...
+
+test-e2e: cluster images deploy ## End to end on the cluster, with real pods.
+	source hack/cluster-env.sh && AALIS_E2E_KUBECONFIG="$$KUBECONFIG" AALIS_E2E_KUBECTL="$$KUBECTL" AALIS_E2E_IMAGES="$${IMAGE_PREFIX:-aalis-dev}:$$(cat out/images/tag)" \
+	  go test -p 1 -count=1 -timeout 40m -v ./test/e2e/...
+
+bench: ## Benchmarks, with allocations.
+	go test -run '^$$' -bench . -benchmem ./runtime/...
+
+fuzz: ## Each fuzz target for a while (FUZZTIME, 20s by default).
+	hack/fuzz.sh

@@ -1,0 +1,150 @@
+// Copyright The Aalis Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package agent is the contract of the conversation orchestrator: its service, the hooks around a turn, the point
+// where others add to its prompt, and what it tells of its work.
+package agent
+
+import (
+	"context"
+	"time"
+
+	"github.com/aalis-dev/aalis-operator/runtime/contract/llm"
+	"github.com/aalis-dev/aalis-operator/runtime/contract/message"
+	"github.com/aalis-dev/aalis-operator/runtime/kernel"
+)
+
+// Service is the key of the service agent.
+var Service = kernel.NewService[Agent]("agent")
+
+// ModelSetting is the top-level config key of the bot's default model (spec.model of an AgentInstance).
+var ModelSetting = kernel.NewSetting[llm.Ref]("model")
+
+// Agent answers messages.
+type Agent interface {
+	// HandleMessage runs one turn and returns when it has ended. It aborts a running turn of the same lane
+	// first. What goes wrong is told to the user and to the log, not to the caller.
+	HandleMessage(ctx context.Context, m message.Incoming)
+	// Abort ends the running turns of a session, in all its lanes.
+	Abort(sessionID string)
+	// DefaultModel is the entry id of the model that answers when a session has chosen none, or an error that
+	// says in a sentence why there is none.
+	DefaultModel() (entryID string, err error)
+}
+
+// Outcome is how a turn ended.
+type Outcome string
+
+// The outcomes of a turn.
+const (
+	Replied Outcome = "replied"
+	Silent  Outcome = "silent"
+	Aborted Outcome = "aborted"
+	Failed  Outcome = "error"
+)
+
+// InputData is the data of InputBefore. A handler that does not call next swallows the message.
+type InputData struct {
+	Message  message.Incoming
+	Metadata map[string]any
+}
+
+// LLMData is the data of LLMBefore: the request about to be made.
+type LLMData struct {
+	Messages    []message.Message
+	Tools       []message.ToolDefinition
+	SessionID   string
+	UserID      string
+	Platform    string
+	TriggerType message.TriggerType
+	DryRun      bool
+}
+
+// LLMAfterData is the data of LLMAfter. Replacing Response replaces the reply.
+type LLMAfterData struct {
+	Response llm.Response
+	Messages []message.Message
+}
+
+// ReplyData is the data of ReplyBefore. Content is what will be sent; ArchiveContent, if set, is what is stored
+// instead of the model's own text.
+type ReplyData struct {
+	Content        string
+	ArchiveContent string
+	SessionID      string
+	Platform       string
+	UserID         string
+	TriggerType    message.TriggerType
+	Attempt        int
+}
+
+// TurnData is the data of TurnAfter.
+type TurnData struct {
+	Message   message.Incoming
+	Reply     string
+	Outcome   Outcome
+	SessionID string
+	Duration  time.Duration
+	Metadata  map[string]any
+}
+
+// The hooks around a turn.
+var (
+	InputBefore = kernel.NewHook[InputData]("agent:input:before")
+	LLMBefore   = kernel.NewHook[LLMData]("agent:llm:before")
+	LLMAfter    = kernel.NewHook[LLMAfterData]("agent:llm:after")
+	ReplyBefore = kernel.NewHook[ReplyData]("agent:reply:before")
+	TurnAfter   = kernel.NewHook[TurnData]("agent:turn:after")
+)
+
+// Anchor is a place in the prompt.
+type Anchor string
+
+// The anchors, in their order.
+const (
+	AnchorIdentity    Anchor = "identity"
+	AnchorKnowledge   Anchor = "knowledge"
+	AnchorContext     Anchor = "context"
+	AnchorTurnContext Anchor = "turn-context"
+	AnchorTurnHint    Anchor = "turn-hint"
+)
+
+// Contribution adds blocks to the prompt. Build gives none, one or more texts; it is bounded in time, and its
+// error or panic only leaves it out of this round.
+type Contribution struct {
+	Anchor Anchor
+	Build  func(ctx context.Context, view PromptView) ([]string, error)
+}
+
+// PromptView is what a contribution may look at. Messages is a snapshot that it must not change.
+type PromptView struct {
+	SessionID   string
+	UserID      string
+	Platform    string
+	TriggerType message.TriggerType
+	DryRun      bool
+	Messages    []message.Message
+}
+
+// Prompt is the point where plugins add to the prompt.
+var Prompt = kernel.NewPoint[Contribution]("agent:prompt")
+
+// CallDone tells of one finished call of a model, for measuring. It is emitted once per call, failed or not.
+type CallDone struct {
+	Provider  string
+	Model     string
+	Persona   string
+	Platform  string
+	Streaming bool
+	// Usage of the call: the provider's own, or our count when Estimated is set.
+	Usage     llm.Usage
+	Estimated bool
+	Duration  time.Duration
+	// FirstToken is the time until the first piece of the reply; 0 if there was none.
+	FirstToken time.Duration
+	// Err is nil, or why the call failed.
+	Err error
+}
+
+// LLMCall is the event of CallDone.
+var LLMCall = kernel.NewEvent[CallDone]("agent:llm:call")
