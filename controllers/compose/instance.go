@@ -1,0 +1,48 @@
+// Copyright The Aalis Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package compose
+
+import (
+	"regexp"
+	"slices"
+
+	"github.com/aalis-dev/aalis-operator/api/v1alpha1"
+)
+
+// Bounds of an AgentInstance, the same that admission checks.
+const (
+	maxInstanceName  = 40
+	maxPlugins       = 64
+	maxDrainSeconds  = 600
+	maxPersonaPrompt = 65536
+)
+
+var dnsLabel = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+
+// checkInstance checks what admission checks in a cluster.
+func (c *composer) checkInstance() {
+	name, spec := c.instance.Name, c.instance.Spec
+	switch {
+	case len(name) > maxInstanceName:
+		c.bad(v1alpha1.ReasonNameTooLong, "metadata.name", "may not be longer than %d characters, got %d", maxInstanceName, len(name))
+	case !dnsLabel.MatchString(name):
+		c.bad(v1alpha1.ReasonInvalidSpec, "metadata.name", "must be a DNS label: lower case letters, digits and '-', got %q", name)
+	}
+	if n := len(spec.Plugins); n > maxPlugins {
+		c.bad(v1alpha1.ReasonInvalidSpec, "spec.plugins", "may not have more than %d entries, got %d", maxPlugins, n)
+	}
+	c.oneOf("spec.logLevel", spec.LogLevel, "debug", "info", "warn", "error")
+	c.oneOf("spec.language", spec.Language, "en", "zh-CN")
+	c.oneOf("spec.state", string(spec.State), string(v1alpha1.DesiredStateRunning), string(v1alpha1.DesiredStateSuspended))
+	if d := spec.DrainTimeoutSeconds; d != nil && (*d < 0 || *d > maxDrainSeconds) {
+		c.bad(v1alpha1.ReasonInvalidSpec, "spec.drainTimeoutSeconds", "must be between 0 and %d, got %d", maxDrainSeconds, *d)
+	}
+}
+
+// oneOf checks an enumeration of the instance; empty stands for the default.
+func (c *composer) oneOf(path, value string, allowed ...string) {
+	if value != "" && !slices.Contains(allowed, value) {
+		c.bad(v1alpha1.ReasonInvalidSpec, path, "must be one of %s, got %q", list(allowed), value)
+	}
+}
