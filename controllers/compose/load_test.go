@@ -15,15 +15,15 @@ import (
 	"github.com/aalis-dev/aalis-operator/runtime/catalog"
 )
 
-func testCatalog(t testing.TB) catalog.Catalog {
-	t.Helper()
+func testCatalog(tb testing.TB) catalog.Catalog {
+	tb.Helper()
 	data, err := os.ReadFile("testdata/catalog.json")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	c, err := catalog.Decode(data)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return c
 }

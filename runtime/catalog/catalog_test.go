@@ -17,8 +17,8 @@ import (
 	"github.com/aalis-dev/aalis-operator/runtime/schema"
 )
 
-func testCatalog(t testing.TB) Catalog {
-	t.Helper()
+func testCatalog(tb testing.TB) Catalog {
+	tb.Helper()
 	c, err := New([]Module{
 		{Name: "@aalis/plugin-memory-inmemory", OnByDefault: true},
 		{Name: "@aalis/plugin-llm-openai", Reusable: true, Permissions: []string{"network"}, Stability: "beta", Config: schema.Object{Fields: []schema.Field{
@@ -30,7 +30,7 @@ func testCatalog(t testing.TB) Catalog {
 		{Name: "@acme/echo"},
 	})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return c
 }

@@ -24,7 +24,7 @@ func (p *planner) waits() ([]Wait, [][]string) {
 		}
 	}
 	var cycles [][]int
-	for _, c := range p.graph.cycles(waiting) {
+	for _, c := range p.cycles(waiting) {
 		if p.stuck(c) {
 			cycles = append(cycles, c)
 		}

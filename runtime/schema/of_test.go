@@ -53,11 +53,11 @@ type sample struct {
 	Untagged int
 }
 
-func mustOf(t testing.TB, v any) Object {
-	t.Helper()
+func mustOf(tb testing.TB, v any) Object {
+	tb.Helper()
 	o, err := Of(v)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return o
 }

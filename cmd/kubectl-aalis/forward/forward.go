@@ -14,7 +14,7 @@ import (
 	"net/url"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/httpstream"
+	"k8s.io/streaming/pkg/httpstream"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/transport/spdy"
@@ -92,8 +92,8 @@ func newDialer(config *rest.Config, namespace, pod string) (httpstream.Dialer, e
 // URL is the local end of the tunnel.
 func (t *Tunnel) URL() string { return fmt.Sprintf("http://127.0.0.1:%d", t.port) }
 
-// Close ends the tunnel and waits for its goroutines.
+// Close ends the tunnel and waits for its goroutines. How an ended tunnel ended is of no interest.
 func (t *Tunnel) Close() {
 	close(t.stop)
-	<-t.done
+	_ = <-t.done
 }
