@@ -1,0 +1,233 @@
+// Copyright The Aalis Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/aalis-dev/aalis-operator/hack/cluster/internal/host"
+	"github.com/aalis-dev/aalis-operator/hack/cluster/internal/images"
+	"github.com/aalis-dev/aalis-operator/hack/cluster/internal/render"
+	"github.com/aalis-dev/aalis-operator/hack/cluster/internal/tools"
+)
+
+const (
+	// startTimeout bounds the time that one component takes to serve.
+	startTimeout = 2 * time.Minute
+	// settleTimeout bounds the time that the objects take to become ready.
+	settleTimeout = 4 * time.Minute
+	// completeFile is in the state folder once the cluster was up as a whole.
+	completeFile = "complete"
+	// busyboxAlias is a name of the helper image that does not change.
+	busyboxAlias = "aalis.local/busybox:dev"
+)
+
+// Up brings the cluster up, or does what is missing. It returns when pods can
+// be scheduled, names resolve and volumes can be claimed.
+//
+// If that fails and the cluster was never up as a whole, what there is is taken
+// down and it is tried once more: there is nothing to lose yet. A cluster that
+// was up before is left as it is, because its data is the user's.
+func (c *Cluster) Up(ctx context.Context) error {
+	if os.Geteuid() != 0 {
+		return errors.New("the cluster changes the machine's network and mounts, so that it has to be run as root; or use a cluster of your own")
+	}
+	unlock, err := c.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	start := time.Now()
+	if missing := host.MissingPackages(host.Packages()); len(missing) > 0 {
+		c.Log("installing Debian packages: %s", strings.Join(missing, " "))
+		if err := host.InstallPackages(ctx, missing); err != nil {
+			return err
+		}
+	}
+	paths, err := c.Builder().Ensure(ctx, tools.Modules())
+	if err != nil {
+		return err
+	}
+	set, err := images.Build(ctx, c.Layout, paths)
+	if err != nil {
+		return err
+	}
+	changes, err := c.converge(ctx, paths, set)
+	if err != nil && ctx.Err() == nil && !c.wasComplete() && !errors.Is(err, errConflict) {
+		c.Log("failed: %v", err)
+		c.Log("starting over, for this cluster was never up before")
+		if err := c.down(ctx, DownOptions{}); err != nil {
+			return fmt.Errorf("cleaning up before another try: %w", err)
+		}
+		changes, err = c.converge(ctx, paths, set)
+	}
+	if err != nil {
+		return err
+	}
+	if changes == 0 {
+		c.Log("the cluster was up already (checked in %s)", time.Since(start).Round(time.Millisecond))
+		return nil
+	}
+	c.Log("the cluster is up after %s", time.Since(start).Round(100*time.Millisecond))
+	return nil
+}
+
+func (c *Cluster) wasComplete() bool {
+	_, err := os.Stat(filepath.Join(c.State, completeFile))
+	return err == nil
+}
+
+// converge returns how much it had to change: processes started, objects applied.
+func (c *Cluster) converge(ctx context.Context, paths tools.Paths, set images.Set) (changes int, err error) {
+	if err := c.prepareHost(ctx); err != nil {
+		return 0, err
+	}
+	if err := c.ensureCredentials(); err != nil {
+		return 0, err
+	}
+	input, err := c.renderInput(set)
+	if err != nil {
+		return 0, err
+	}
+	if err := c.writeConfig(input); err != nil {
+		return 0, err
+	}
+	if err := relink(paths["kubectl"], c.kubectl()); err != nil {
+		return 0, err
+	}
+	if err := c.killStrays(ctx); err != nil {
+		return 0, err
+	}
+	changes, err = c.startAll(ctx, paths, set)
+	if err != nil {
+		return changes, err
+	}
+	applied, err := c.applyManifests(ctx, input)
+	if err != nil {
+		return changes, err
+	}
+	if applied {
+		changes++
+	}
+	wait, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	if err := waitFor(wait, nil, c.nodeRegistered); err != nil {
+		return changes, fmt.Errorf("waiting for the node to register: %w", err)
+	}
+	// It reads the node and may do so only since the manifests are there.
+	more, err := c.ensureAll(ctx, c.router(paths))
+	changes += more
+	if err != nil {
+		return changes, err
+	}
+	if err := c.settle(ctx); err != nil {
+		return changes, err
+	}
+	return changes, writeIfChanged(filepath.Join(c.State, completeFile), []byte("up\n"), 0o644)
+}
+
+func (c *Cluster) renderInput(set images.Set) (render.Input, error) {
+	resolv, err := os.ReadFile("/etc/resolv.conf")
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return render.Input{}, fmt.Errorf("reading the machine's name servers: %w", err)
+	}
+	return render.Input{
+		Layout: c.Layout, Node: c.Main(), Images: set.Names,
+		Nameservers: render.Nameservers(string(resolv)),
+	}, nil
+}
+
+func (c *Cluster) writeConfig(input render.Input) error {
+	files, err := render.Files(input)
+	if err != nil {
+		return err
+	}
+	for name, text := range files {
+		if err := writeIfChanged(name, text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// startAll starts the components: etcd and the API server beside containerd and
+// its images, then what needs both.
+func (c *Cluster) startAll(ctx context.Context, paths tools.Paths, set images.Set) (started int, err error) {
+	byName := map[string]component{}
+	for _, comp := range c.components(paths) {
+		byName[comp.Name] = comp
+	}
+	var store, runtime, rest int
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		store, err = c.ensureAll(groupCtx, byName[compEtcd], byName[compAPIServer])
+		return err
+	})
+	group.Go(func() (err error) {
+		if runtime, err = c.ensureAll(groupCtx, byName[compContainerd]); err != nil {
+			return err
+		}
+		return c.importImages(groupCtx, set)
+	})
+	if err := group.Wait(); err != nil {
+		return store + runtime, err
+	}
+	rest, err = c.ensureAll(ctx, byName[compController], byName[compScheduler], byName[compKubelet], byName[compProxy])
+	return store + runtime + rest, err
+}
+
+// ensureAll starts components one after the other and waits for each to serve.
+func (c *Cluster) ensureAll(ctx context.Context, all ...component) (started int, err error) {
+	for _, comp := range all {
+		did, ended, err := c.procs.Ensure(ctx, comp.Spec)
+		if err != nil {
+			return started, err
+		}
+		if did {
+			started++
+		}
+		begin := time.Now()
+		if comp.ready != nil {
+			wait, cancel := context.WithTimeout(ctx, startTimeout)
+			err = waitFor(wait, ended, comp.ready)
+			cancel()
+		}
+		if err != nil {
+			return started, fmt.Errorf("starting %s: %w\n%s", comp.Name, err, c.logTail(comp.Name))
+		}
+		if did {
+			c.Log("%s serves after %s", comp.Name, time.Since(begin).Round(10*time.Millisecond))
+		}
+	}
+	return started, nil
+}
+
+func (c *Cluster) importImages(ctx context.Context, set images.Set) error {
+	ctr := c.ctr()
+	if err := ctr.ImportMissing(ctx, set.All); err != nil {
+		return err
+	}
+	return ctr.Tag(ctx, set.Names.Busybox, busyboxAlias)
+}
+
+// logTail returns the end of a component's log for an error message.
+func (c *Cluster) logTail(name string) string {
+	data, err := os.ReadFile(c.procs.LogFile(name))
+	if err != nil {
+		return ""
+	}
+	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
+	if len(lines) > 15 {
+		lines = lines[len(lines)-15:]
+	}
+	return fmt.Sprintf("the end of %s:\n%s", c.procs.LogFile(name), strings.Join(lines, "\n"))
+}
