@@ -11,7 +11,7 @@ helm) dir=helm pkg=helm.sh/helm/v4/cmd/helm ;;
 kustomize) dir=kustomize pkg=sigs.k8s.io/kustomize/kustomize/v5 ;;
 *) echo "hack/tool.sh: unknown tool $1" >&2; exit 2 ;;
 esac
-pin=$(cat "$dir"/go.mod "$dir"/go.sum "$dir"/*.go 2>/dev/null | cat - <(go env GOVERSION) | sha256sum | cut -c1-12)
+pin=$({ go env GOVERSION; find "$dir" -maxdepth 1 -type f \( -name 'go.*' -o -name '*.go' \) -print0 | sort -z | xargs -0 cat; } | sha256sum | cut -c1-12)
 bin="${XDG_CACHE_HOME:-$HOME/.cache}/aalis-operator/tools/$1-$pin"
 if [ ! -x "$bin" ]; then
   mkdir -p "$(dirname "$bin")"

@@ -7,6 +7,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -50,6 +51,28 @@ func TestGoodFiles(t *testing.T) {
 				t.Error("no object was found")
 			}
 		})
+	}
+}
+
+// TestExamplesOfTheDocuments checks every whole object that the pages show.
+func TestExamplesOfTheDocuments(t *testing.T) {
+	c := newChecker(t)
+	example := regexp.MustCompile("(?s)```yaml\n(apiVersion: .*?)```")
+	for _, page := range []string{"README.md", "docs/user-guide.md", "docs/metrics.md"} {
+		data, err := os.ReadFile("../../../" + page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		examples := example.FindAllSubmatch(data, -1)
+		if len(examples) == 0 {
+			t.Errorf("%s shows no object", page)
+		}
+		for i, match := range examples {
+			_, problems := c.File(context.Background(), match[1])
+			for _, p := range problems {
+				t.Errorf("%s, example %d: %s", page, i+1, p)
+			}
+		}
 	}
 }
 

@@ -1,0 +1,97 @@
+// Copyright The Aalis Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package llmopenai
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/aalis-dev/aalis-operator/runtime/contract/llm"
+	"github.com/aalis-dev/aalis-operator/runtime/netx"
+)
+
+// officialHost is the one server that surely wants a key.
+const officialHost = "api.openai.com"
+
+// Config of the module.
+type Config struct {
+	APIKey               string  `json:"apiKey" label:"API key" secret:"true" maxLength:"4096" desc:"Key of the server. Required for api.openai.com; servers of one's own may need none."`
+	BaseURL              string  `json:"baseUrl" label:"Base URL" maxLength:"2048" desc:"Address of the server, with or without /v1 at its end. Names and private addresses inside the cluster are fine; link-local and metadata addresses are refused, and so are loopback ones in a cluster."`
+	CustomModels         string  `json:"customModels" label:"Models" type:"textarea" maxLength:"65536" desc:"Ids of models, separated by commas or line breaks, that are offered without asking the server. Lines that begin with # are comments."`
+	ModelCapabilities    string  `json:"modelCapabilities" label:"Capabilities of models" type:"textarea" maxLength:"65536" desc:"What single models can do, instead of what their name suggests: one \"model id: capability, capability\" a line, out of chat, tool_calling, streaming, vision, thinking, audio, audio_transcription and video. Lines that begin with # are comments."`
+	ProviderCapabilities string  `json:"providerCapabilities" label:"Capabilities of all models" maxLength:"1024" desc:"What every model of this server can do in addition, separated by commas or blanks."`
+	Timeout              float64 `json:"timeout" label:"Timeout (seconds)" min:"0" max:"86400" desc:"Longest time of a whole reply, in seconds, retries included. 0 means no limit."`
+	Temperature          float64 `json:"temperature" label:"Temperature" min:"0" max:"2" desc:"Sampling temperature when a request asks for none. Not sent to reasoning models, which refuse it."`
+	MaxTokens            int     `json:"maxTokens" label:"Longest reply (tokens)" min:"1" max:"10000000" desc:"Most tokens of a reply when a request asks for no other limit."`
+	ContextLength        int     `json:"contextLength" label:"Context length (tokens)" min:"1024" max:"100000000" desc:"How many tokens, prompt and reply together, the models take."`
+}
+
+// Default is the config of an instance that says nothing.
+func Default() Config {
+	return Config{
+		BaseURL:       "https://" + officialHost,
+		Timeout:       120,
+		Temperature:   0.7,
+		MaxTokens:     4096,
+		ContextLength: 128000,
+	}
+}
+
+// settings is what of the config can change while the plugin runs. It is never modified.
+type settings struct {
+	timeout       time.Duration // 0 means no limit
+	temperature   float64
+	maxTokens     int
+	contextLength int
+	custom        []string
+	caps          map[string][]llm.Capability
+	always        []llm.Capability
+}
+
+func (c Config) settings() (*settings, error) {
+	s := &settings{
+		timeout:       time.Duration(c.Timeout * float64(time.Second)),
+		temperature:   c.Temperature,
+		maxTokens:     c.MaxTokens,
+		contextLength: c.ContextLength,
+	}
+	var err, errs error
+	if s.custom, err = parseModels(c.CustomModels); err != nil {
+		errs = errors.Join(errs, fmt.Errorf("config.customModels: %w", err))
+	}
+	if s.caps, err = parseModelCapabilities(c.ModelCapabilities); err != nil {
+		errs = errors.Join(errs, fmt.Errorf("config.modelCapabilities: %w", err))
+	}
+	if s.always, err = parseCapabilities(c.ProviderCapabilities); err != nil {
+		errs = errors.Join(errs, fmt.Errorf("config.providerCapabilities: %w", err))
+	}
+	return s, errs
+}
+
+// checkEndpoint gives the address of the server's API.
+func (c Config) checkEndpoint(policy netx.Policy) (*url.URL, error) {
+	u, err := netx.CheckURL(c.BaseURL, policy)
+	if err != nil {
+		return nil, fmt.Errorf("config.baseUrl: %w", err)
+	}
+	if err := checkKey(c.APIKey); err != nil {
+		return nil, fmt.Errorf("config.apiKey: %w", err)
+	}
+	if c.APIKey == "" && u.Hostname() == officialHost {
+		return nil, fmt.Errorf("config.apiKey: must be given from a Secret, because config.baseUrl is %s", officialHost)
+	}
+	return apiURL(u), nil
+}
+
+// checkKey refuses what could not be sent as a header. It never shows the key.
+func checkKey(key string) error {
+	for i := range len(key) {
+		if key[i] <= ' ' || key[i] > '~' {
+			return errors.New("may hold only visible ASCII characters, without blanks and line breaks")
+		}
+	}
+	return nil
+}
