@@ -43,7 +43,6 @@ const (
 	ReasonNothingToDo       = "NothingToDo"
 	ReasonNameTooLong       = "NameTooLong"
 	ReasonCatalogHashDiffer = "CatalogHashDiffers"
-	ReasonAllPluginsActive  = "AllPluginsActive"
 )
 
 // Labels and annotations that the operator sets.

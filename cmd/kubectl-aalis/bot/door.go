@@ -110,11 +110,9 @@ func pickToken(data []byte, person, secretName string) (user, token string, err 
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		cut := strings.LastIndex(line, ":")
-		if cut < 0 {
-			continue
-		}
-		u, t := strings.TrimSpace(line[:cut]), strings.TrimSpace(line[cut+1:])
+		// The first colon ends the person: a token may hold more of them.
+		u, t, _ := strings.Cut(line, ":")
+		u, t = strings.TrimSpace(u), strings.TrimSpace(t)
 		if u == "" || t == "" {
 			continue
 		}

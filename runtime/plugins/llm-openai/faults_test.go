@@ -211,7 +211,7 @@ func TestConsumerErrorEndsTheStream(t *testing.T) {
 		}
 		return nil
 	})
-	if err != stop || n != 2 || len(r.slept()) > 0 {
+	if !errors.Is(err, stop) || n != 2 || len(r.slept()) > 0 {
 		t.Errorf("error is %v after %d chunks", err, n)
 	}
 }

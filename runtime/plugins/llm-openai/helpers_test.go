@@ -94,28 +94,28 @@ func (r *rig) module() kernel.Module {
 }
 
 // serve starts a rig against a handler.
-func serve(t testing.TB, handler http.Handler, cfg map[string]any, opts ...kerneltest.Option) *rig {
-	t.Helper()
-	kerneltest.NoLeaks(t)
+func serve(tb testing.TB, handler http.Handler, cfg map[string]any, opts ...kerneltest.Option) *rig {
+	tb.Helper()
+	kerneltest.NoLeaks(tb)
 	server := httptest.NewServer(handler)
-	t.Cleanup(server.Close)
-	r := &rig{t: t, url: server.URL, tick: make(chan struct{})}
+	tb.Cleanup(server.Close)
+	r := &rig{t: tb, url: server.URL, tick: make(chan struct{})}
 	full := map[string]any{"baseUrl": server.URL, "apiKey": testKey}
 	maps.Copy(full, cfg)
 	opts = append([]kerneltest.Option{
 		kerneltest.WithSetting(netx.Setting.Key(), netx.Policy{AllowLoopback: true}),
 		kerneltest.WithPlugin(r.module(), instance, full),
 	}, opts...)
-	r.Harness = kerneltest.New(t, opts...)
-	t.Cleanup(r.noSecrets)
+	r.Harness = kerneltest.New(tb, opts...)
+	tb.Cleanup(r.noSecrets)
 	return r
 }
 
 // start starts a rig against a fake model server.
-func start(t testing.TB, cfg map[string]any, opts ...kerneltest.Option) *rig {
-	t.Helper()
+func start(tb testing.TB, cfg map[string]any, opts ...kerneltest.Option) *rig {
+	tb.Helper()
 	fake := fakellm.New(fakellm.Options{APIKeys: []string{testKey}})
-	r := serve(t, fake, cfg, opts...)
+	r := serve(tb, fake, cfg, opts...)
 	r.fake = fake
 	return r
 }
@@ -145,8 +145,8 @@ func (r *rig) model(id string) llm.Model {
 }
 
 // eventually polls a condition that becomes true in another goroutine.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
+func eventually(tb testing.TB, what string, ok func() bool) {
+	tb.Helper()
 	deadline := time.NewTimer(kerneltest.Patience)
 	defer deadline.Stop()
 	poll := time.NewTicker(time.Millisecond)
@@ -155,7 +155,7 @@ func eventually(t testing.TB, what string, ok func() bool) {
 		select {
 		case <-poll.C:
 		case <-deadline.C:
-			t.Fatalf("waited in vain for: %s", what)
+			tb.Fatalf("waited in vain for: %s", what)
 		}
 	}
 }

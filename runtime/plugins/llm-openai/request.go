@@ -23,7 +23,7 @@ func buildRequest(id string, req llm.Request, set *settings) openai.ChatCompleti
 		out.MaxCompletionTokens = limit
 		return out
 	}
-	out.MaxTokens = limit
+	out.MaxTokens = limit //nolint:staticcheck // servers other than the official one know only this field
 	temperature := set.temperature
 	if req.Temperature != nil {
 		temperature = *req.Temperature

@@ -188,6 +188,7 @@ func TestImages(t *testing.T) {
 
 // noLingering waits for connections that the HTTP server closes half a second after a body that was too long.
 func noLingering(t *testing.T) {
+	t.Helper()
 	buf := make([]byte, 4<<20)
 	eventually(t, "connections to be closed", func() bool {
 		return !bytes.Contains(buf[:runtime.Stack(buf, true)], []byte("closeWriteAndWait"))

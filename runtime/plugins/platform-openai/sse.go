@@ -50,7 +50,8 @@ func newSSE(w http.ResponseWriter, m meta, includeUsage bool) *sse {
 	b = appendString(b, m.model)
 	b = append(b, `,"choices":[`...)
 	s.open = len(b)
-	s.head = append(b, `{"index":0,"delta":`...)
+	b = append(b, `{"index":0,"delta":`...)
+	s.head = b
 	s.end = []byte("}]}\n\n")
 	if includeUsage {
 		s.end = []byte("}],\"usage\":null}\n\n")
