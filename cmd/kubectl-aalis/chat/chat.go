@@ -45,7 +45,7 @@ func (c Client) Ask(ctx context.Context, text string, out io.Writer) error {
 	if err != nil {
 		return describe(err)
 	}
-	defer stream.Close()
+	defer func() { _ = stream.Close() }()
 	for {
 		chunk, err := stream.Recv()
 		if errors.Is(err, io.EOF) {

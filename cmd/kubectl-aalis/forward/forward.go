@@ -95,5 +95,7 @@ func (t *Tunnel) URL() string { return fmt.Sprintf("http://127.0.0.1:%d", t.port
 // Close ends the tunnel and waits for its goroutines. How an ended tunnel ended is of no interest.
 func (t *Tunnel) Close() {
 	close(t.stop)
-	_ = <-t.done
+	if err := <-t.done; err != nil {
+		return
+	}
 }
