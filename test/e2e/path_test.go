@@ -78,8 +78,12 @@ func TestPersonaEditIsLive(t *testing.T) {
 	pod, err := cluster.Pod(ctx, ns, b.name)
 	must(t, err)
 
+	// A kernel acknowledges at most once a second, so edits that follow each other faster would measure that bound.
+	pause := time.NewTicker(1200 * time.Millisecond)
+	defer pause.Stop()
 	var took []time.Duration
 	for i := range size(20, 40) {
+		<-pause.C
 		d, err := cluster.EditPersona(ctx, ns, b.persona, b.name, strings.Repeat("calm ", i+1))
 		must(t, err)
 		took = append(took, d)
@@ -87,8 +91,8 @@ func TestPersonaEditIsLive(t *testing.T) {
 	slices.Sort(took)
 	median, p95 := took[len(took)/2], took[len(took)*95/100]
 	t.Logf("edit to live over %d edits: median %s, p95 %s, all %v", len(took), median, p95, took)
-	if median > 2*time.Second {
-		t.Errorf("edit to live: median %s is not live in about a second", median)
+	if median > time.Second {
+		t.Errorf("edit to live: median %s; it must be live in about a second", median)
 	}
 
 	b.displayName = "Early Bird"

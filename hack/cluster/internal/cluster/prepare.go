@@ -57,7 +57,7 @@ func (c *Cluster) prepareHost(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := host.EnsureFirewall(ctx, layout.ClusterCIDR); err != nil {
+	if err := host.EnsureFirewall(ctx, layout.ClusterCIDR, layout.ServiceCIDR); err != nil {
 		return err
 	}
 	return host.EnsureCgroups(layout.CgroupRoot)

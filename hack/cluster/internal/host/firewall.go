@@ -14,8 +14,12 @@ import (
 // for it, so they are made first and removed last.
 const (
 	chainForward     = "AALIS-FORWARD"
+	chainOutput      = "AALIS-OUTPUT"
 	chainPostrouting = "AALIS-POSTROUTING"
 )
+
+// ownChains are all of them.
+var ownChains = []string{chainForward, chainOutput, chainPostrouting}
 
 // foreignPrefixes start the names of chains that others make on the cluster's
 // behalf: kube-proxy and kube-router, and the CNI plugin for host ports.
@@ -25,10 +29,15 @@ var foreignPrefixes = []string{"KUBE-", "CNI-"}
 var families = []string{"iptables", "ip6tables"}
 
 // EnsureFirewall lets pods reach the world under the machine's address and
-// forwards to and from them where the machine's policy would not.
-func EnsureFirewall(ctx context.Context, clusterCIDR string) error {
+// forwards to and from them where the machine's policy would not. An address of
+// a Service that nothing serves is refused here: where kube-proxy has no rule for
+// it, as while the API server is away, it would go out to the machine's gateway.
+func EnsureFirewall(ctx context.Context, clusterCIDR, serviceCIDR string) error {
 	rules := fmt.Sprintf(`*filter
 :%[1]s - [0:0]
+:%[4]s - [0:0]
+-A %[4]s -d %[5]s -j REJECT
+-A %[1]s -d %[5]s -j REJECT
 -A %[1]s -s %[3]s -j ACCEPT
 -A %[1]s -d %[3]s -j ACCEPT
 COMMIT
@@ -36,12 +45,12 @@ COMMIT
 :%[2]s - [0:0]
 -A %[2]s -s %[3]s ! -d %[3]s -j MASQUERADE
 COMMIT
-`, chainForward, chainPostrouting, clusterCIDR)
+`, chainForward, chainPostrouting, clusterCIDR, chainOutput, serviceCIDR)
 	// Naming a chain flushes it, so that a second run changes nothing.
 	if _, err := run(ctx, rules, "iptables-restore", "-w", "--noflush"); err != nil {
 		return err
 	}
-	for _, jump := range [][3]string{{"filter", "FORWARD", chainForward}, {"nat", "POSTROUTING", chainPostrouting}} {
+	for _, jump := range [][3]string{{"filter", "FORWARD", chainForward}, {"filter", "OUTPUT", chainOutput}, {"nat", "POSTROUTING", chainPostrouting}} {
 		table, from, to := jump[0], jump[1], jump[2]
 		if _, err := run(ctx, "", "iptables", "-w", "-t", table, "-C", from, "-j", to); err == nil {
 			continue
@@ -74,7 +83,7 @@ func Chains(ctx context.Context) ([]string, error) {
 // OwnChains returns those of the chains that only this cluster makes.
 func OwnChains(chains []string) []string {
 	return slices.DeleteFunc(slices.Clone(chains), func(c string) bool {
-		return !strings.HasSuffix(c, "/"+chainForward) && !strings.HasSuffix(c, "/"+chainPostrouting)
+		return !slices.Contains(ownChains, c[strings.LastIndex(c, "/")+1:])
 	})
 }
 
@@ -100,7 +109,7 @@ func CleanFirewall(ctx context.Context, keep []string) error {
 }
 
 func isClusterChain(name string) bool {
-	return name == chainForward || name == chainPostrouting ||
+	return slices.Contains(ownChains, name) ||
 		slices.ContainsFunc(foreignPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 

@@ -1,0 +1,84 @@
+// Copyright The Aalis Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aalis-dev/aalis-operator/api/v1alpha1"
+	"github.com/aalis-dev/aalis-operator/controllers/compose"
+	"github.com/aalis-dev/aalis-operator/runtime/catalog"
+	"github.com/aalis-dev/aalis-operator/runtime/host"
+	"github.com/aalis-dev/aalis-operator/runtime/host/manifest"
+)
+
+// declaration is a bot in YAML files.
+type declaration struct {
+	paths   []string
+	name    string
+	catalog catalog.Catalog
+}
+
+// dirs are to be watched for changes.
+func (d declaration) dirs() []string { return manifest.Dirs(d.paths) }
+
+// load reads the files as they are now and composes the bot as the operator would.
+func (d declaration) load() (host.Loaded, error) {
+	set, err := manifest.Load(d.paths)
+	if err != nil {
+		return host.Loaded{}, err
+	}
+	bot, err := d.choose(set.Instances)
+	if err != nil {
+		return host.Loaded{}, err
+	}
+	result := compose.Compose(compose.Input{
+		Instance: bot, Plugins: set.Plugins, Personas: set.Personas, ServicePreferences: set.ServicePreferences,
+		AuthorityPolicies: set.AuthorityPolicies, Catalog: d.catalog,
+	})
+	out := host.Loaded{Config: result.Config, Secrets: set.Secrets[cmp.Or(bot.Namespace, "default")], Notes: set.Notes}
+	if bot.Spec.State == v1alpha1.DesiredStateSuspended {
+		out.Notes = append(out.Notes, "AgentInstance "+bot.Name+": spec.state is Suspended; here it runs all the same")
+	}
+	var errs []error
+	for _, p := range result.Problems {
+		text := p.String()
+		if place, ok := set.Locate(p.Object, p.Path); ok {
+			text = place.String() + ": " + text
+		}
+		if p.Severity == compose.SeverityError {
+			errs = append(errs, errors.New(text))
+			continue
+		}
+		out.Notes = append(out.Notes, text)
+	}
+	return out, errors.Join(errs...)
+}
+
+// choose finds the bot to run.
+func (d declaration) choose(bots []v1alpha1.AgentInstance) (*v1alpha1.AgentInstance, error) {
+	if len(bots) == 0 {
+		return nil, fmt.Errorf("%s: no AgentInstance is declared", strings.Join(d.paths, ", "))
+	}
+	if d.name == "" && len(bots) == 1 {
+		return &bots[0], nil
+	}
+	var names []string
+	for i := range bots {
+		if d.name != "" && bots[i].Name == d.name {
+			return &bots[i], nil
+		}
+		names = append(names, bots[i].Name)
+	}
+	slices.Sort(names)
+	list := strings.Join(slices.Compact(names), ", ")
+	if d.name == "" {
+		return nil, fmt.Errorf("several AgentInstances are declared, choose one with --name: %s", list)
+	}
+	return nil, fmt.Errorf("--name %s: no such AgentInstance is declared, there is %s", d.name, list)
+}

@@ -1,0 +1,103 @@
+// Copyright The Aalis Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package agentinstance_test
+
+import (
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/aalis-dev/aalis-operator/api/v1alpha1"
+	"github.com/aalis-dev/aalis-operator/controllers/testenv"
+)
+
+// written is an object as people write it, with what a typed client would leave out.
+func written(namespace, kind string, spec map[string]any) *unstructured.Unstructured {
+	obj := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+	obj.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind))
+	obj.SetNamespace(namespace)
+	obj.SetName("written")
+	return obj
+}
+
+// TestRefusedAtAdmission: what the API server can tell it refuses, with a message that says what is allowed.
+func TestRefusedAtAdmission(t *testing.T) {
+	t.Parallel()
+	ns := env.Namespace(t)
+	instance := func(change func(*v1alpha1.AgentInstance)) client.Object {
+		in := testenv.Instance(ns, "hello")
+		change(in)
+		return in
+	}
+	plugin := func(change func(*v1alpha1.Plugin)) client.Object {
+		p := testenv.Plugin(ns, "main")
+		change(p)
+		return p
+	}
+	cases := map[string]struct {
+		obj  client.Object
+		want string
+	}{
+		"name over 40 characters": {instance(func(in *v1alpha1.AgentInstance) {
+			in.Name = strings.Repeat("a", 41)
+		}), "at most 40 characters"},
+		"name with a dot": {instance(func(in *v1alpha1.AgentInstance) { in.Name = "a.b" }), "must be a DNS label"},
+		"config without module": {instance(func(in *v1alpha1.AgentInstance) {
+			in.Spec.Plugins[0].Config = &runtime.RawExtension{Raw: []byte(`{"a":1}`)}
+		}), "config needs module"},
+		"plugin listed twice": {instance(func(in *v1alpha1.AgentInstance) {
+			in.Spec.Plugins = append(in.Spec.Plugins, in.Spec.Plugins[0])
+		}), "Duplicate value"},
+		"plugin name": {instance(func(in *v1alpha1.AgentInstance) { in.Spec.Plugins[0].Name = "Main" }), "must be a DNS label"},
+		"too many plugins": {instance(func(in *v1alpha1.AgentInstance) {
+			for i := range 65 {
+				in.Spec.Plugins = append(in.Spec.Plugins, v1alpha1.InstancePlugin{Name: "p" + strings.Repeat("x", i)})
+			}
+		}), "must have at most 64 items"},
+		"state":          {instance(func(in *v1alpha1.AgentInstance) { in.Spec.State = "Sleeping" }), "Unsupported value"},
+		"language":       {instance(func(in *v1alpha1.AgentInstance) { in.Spec.Language = "de" }), "Unsupported value"},
+		"log level":      {instance(func(in *v1alpha1.AgentInstance) { in.Spec.LogLevel = "loud" }), "Unsupported value"},
+		"model no id":    {instance(func(in *v1alpha1.AgentInstance) { in.Spec.Model.ID = "" }), "spec.model.id"},
+		"empty persona":  {written(ns, "Persona", map[string]any{"prompt": ""}), "spec.prompt"},
+		"blank persona":  {testenv.Persona(ns, "owl", " \n\t "), "must not be blank"},
+		"huge persona":   {testenv.Persona(ns, "owl", strings.Repeat("x", 65537)), "65536"},
+		"no module":      {plugin(func(p *v1alpha1.Plugin) { p.Spec.Module = "" }), "spec.module"},
+		"bad secret key": {plugin(func(p *v1alpha1.Plugin) { p.Spec.Secrets[0].SecretKeyRef.Key = "api\nkey" }), "must be a Secret key"},
+		"bad secret name": {plugin(func(p *v1alpha1.Plugin) {
+			p.Spec.Secrets[0].SecretKeyRef.Name = "LLM"
+		}), "must be the name of a Secret"},
+		"bad secret path": {plugin(func(p *v1alpha1.Plugin) { p.Spec.Secrets[0].Path = "a..b" }), "must be a config path"},
+		"config is a list": {plugin(func(p *v1alpha1.Plugin) {
+			p.Spec.Config = &runtime.RawExtension{Raw: []byte(`[1]`)}
+		}), "spec.config"},
+		"preference without providers": {&v1alpha1.ServicePreference{
+			ObjectMeta: testenv.Plugin(ns, "cheap").ObjectMeta, Spec: v1alpha1.ServicePreferenceSpec{Service: "llm"},
+		}, "spec.prefer"},
+		"policy without selector": {written(ns, "AuthorityPolicy", map[string]any{"deniedCapabilities": []any{"tool:exec"}}), "spec.selector"},
+		"unknown field is told":   {written(ns, "Persona", map[string]any{"prompt": "x", "promt": "y"}), "unknown field"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			err := env.Client().Create(t.Context(), c.obj, client.FieldValidation("Strict"))
+			if err == nil {
+				t.Fatal("the API server took it")
+			}
+			if !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("refused with %q, want it to say %q", err, c.want)
+			}
+		})
+	}
+	for _, obj := range []client.Object{
+		testenv.Plugin(ns, "main"), testenv.Persona(ns, "owl", strings.Repeat("夜", 65536)),
+		instance(func(in *v1alpha1.AgentInstance) { in.Name = strings.Repeat("a", 40) }),
+	} {
+		if err := env.Client().Create(t.Context(), obj); err != nil {
+			t.Errorf("the API server refused what is allowed: %v", err)
+		}
+	}
+}

@@ -1,0 +1,124 @@
+// Copyright The Aalis Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package agentinstance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/aalis-dev/aalis-operator/api/v1alpha1"
+	"github.com/aalis-dev/aalis-operator/controllers/render"
+	"github.com/aalis-dev/aalis-operator/controllers/shared"
+	"github.com/aalis-dev/aalis-operator/runtime/catalog"
+)
+
+// Options of the reconciler.
+type Options struct {
+	// Client reads from the cache, with the client's own writes visible, and writes.
+	Client client.Client
+	// Cache reads without waiting for own writes: what the operator does not write itself.
+	Cache client.Reader
+	// Live reads from the API server.
+	Live client.Reader
+	// Recorder sends events.
+	Recorder *shared.Recorder
+	// Metrics counts writes.
+	Metrics *shared.Metrics
+	// Catalog of the modules in the runtime image.
+	Catalog catalog.Catalog
+	// Render holds the operator's settings for the child objects. Its APIServers are filled in on each pass.
+	Render render.Options
+	// Now reads the clock.
+	Now func() time.Time
+}
+
+// Reconciler reconciles AgentInstances.
+type Reconciler struct {
+	Options
+
+	applier     shared.Applier
+	passing     *shared.Passing
+	catalogHash string
+}
+
+// New makes a Reconciler.
+func New(opts Options) (*Reconciler, error) {
+	hash, err := opts.Catalog.Hash()
+	if err != nil {
+		return nil, fmt.Errorf("hashing the catalog: %w", err)
+	}
+	return &Reconciler{
+		Options:     opts,
+		applier:     shared.Applier{Client: opts.Client, Live: opts.Live, Metrics: opts.Metrics},
+		passing:     shared.NewPassing(opts.Now),
+		catalogHash: hash,
+	}, nil
+}
+
+// Reconcile brings one bot closer to what is declared.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	instance := &v1alpha1.AgentInstance{}
+	if err := r.Client.Get(ctx, req.NamespacedName, instance); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.passing.Done(req.NamespacedName)
+			return ctrl.Result{}, nil
+		}
+		return ctrl.Result{}, fmt.Errorf("reading AgentInstance %s: %w", req.NamespacedName, err)
+	}
+	if !instance.DeletionTimestamp.IsZero() {
+		return r.finalize(ctx, instance)
+	}
+	if err := shared.EnsureFinalizer(ctx, r.Client, instance, v1alpha1.FinalizerInstance); err != nil {
+		return quietly(ctx, err)
+	}
+	p, err := r.gather(ctx, instance)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	p.compose()
+	if err := r.observe(ctx, p); err != nil {
+		return ctrl.Result{}, err
+	}
+	p.deliver(ctx)
+	if err := r.apply(ctx, p); err != nil {
+		return quietly(ctx, err)
+	}
+	after, err := r.report(ctx, p)
+	if err != nil {
+		return quietly(ctx, err)
+	}
+	if p.stuck != nil && after == 0 {
+		after = stuckRetry
+	}
+	return ctrl.Result{RequeueAfter: after}, nil
+}
+
+// stuckRetry is how often an object that could not be applied is tried again: nothing tells us when a foreign object
+// of the same name is gone, or a quota is raised.
+const stuckRetry = time.Minute
+
+// conflictDelay is how long to wait after a conflict: the cache is about to show what the conflict was with.
+const conflictDelay = 20 * time.Millisecond
+
+// quietly turns the errors that pass by themselves into a new pass: a conflict, an object that is being deleted, a
+// namespace that is.
+func quietly(ctx context.Context, err error) (ctrl.Result, error) {
+	switch {
+	case err == nil:
+		return ctrl.Result{}, nil
+	case apierrors.IsConflict(err):
+		log.FromContext(ctx).V(1).Info("Conflicted, trying again", "error", err.Error())
+		return ctrl.Result{RequeueAfter: conflictDelay}, nil
+	case errors.Is(err, shared.ErrTerminating), namespaceTerminating(err):
+		return ctrl.Result{}, nil
+	}
+	return ctrl.Result{}, err
+}

@@ -1,0 +1,45 @@
+// Copyright The Aalis Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package persona reconciles Personas: it reports how far each has reached the bots that refer to it, and keeps a
+// deleted one until they have let go. It is set up by the operator's manager. It never changes a bot: the
+// AgentInstance reconciler watches Personas itself.
+package persona
+
+import (
+	"context"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/aalis-dev/aalis-operator/api/v1alpha1"
+	"github.com/aalis-dev/aalis-operator/controllers/shared"
+)
+
+// SetupWithManager adds the reconciler to the manager.
+func SetupWithManager(mgr ctrl.Manager, opts shared.UsedOptions) error {
+	kind := shared.UsedKind{
+		Name:      v1alpha1.KindPersona,
+		New:       func() client.Object { return &v1alpha1.Persona{} },
+		Status:    status,
+		Users:     users,
+		Finalizer: true,
+	}
+	return shared.NewUsedReconciler(kind, opts).SetupWithManager(mgr, declared)
+}
+
+func status(obj client.Object) shared.StatusFields {
+	s := &obj.(*v1alpha1.Persona).Status
+	return shared.StatusFields{Conditions: &s.Conditions, ObservedGeneration: &s.ObservedGeneration, Usage: &s.Usage}
+}
+
+func users(ctx context.Context, cache client.Reader, obj client.Object) ([]v1alpha1.AgentInstance, error) {
+	return shared.InstancesByIndex(ctx, cache, obj.GetNamespace(), shared.IndexPersona, obj.GetName())
+}
+
+func declared(_ context.Context, in *v1alpha1.AgentInstance) []string {
+	if in.Spec.PersonaRef == nil {
+		return nil
+	}
+	return []string{in.Spec.PersonaRef.Name}
+}

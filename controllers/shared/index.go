@@ -1,0 +1,93 @@
+// Copyright The Aalis Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package shared
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/aalis-dev/aalis-operator/api/v1alpha1"
+)
+
+// The field indexes of AgentInstances in the cache.
+const (
+	// IndexPlugin indexes by the names of the Plugin objects that spec.plugins refers to.
+	IndexPlugin = "spec.plugins.name"
+	// IndexPersona indexes by the name of the Persona that the instance refers to.
+	IndexPersona = "spec.personaRef.name"
+)
+
+// SetupIndexes adds the indexes to the cache. It is called once, before the cache starts.
+func SetupIndexes(ctx context.Context, indexer client.FieldIndexer) error {
+	for field, keys := range map[string]func(*v1alpha1.AgentInstance) []string{
+		IndexPlugin:  PluginNames,
+		IndexPersona: personaName,
+	} {
+		err := indexer.IndexField(ctx, &v1alpha1.AgentInstance{}, field, func(o client.Object) []string {
+			in, ok := o.(*v1alpha1.AgentInstance)
+			if !ok {
+				return nil
+			}
+			return keys(in)
+		})
+		if err != nil {
+			return fmt.Errorf("indexing AgentInstances by %s: %w", field, err)
+		}
+	}
+	return nil
+}
+
+// PluginNames lists the Plugin objects that an instance refers to: its entries without a module.
+func PluginNames(in *v1alpha1.AgentInstance) []string {
+	var names []string
+	for _, p := range in.Spec.Plugins {
+		if p.Module == "" {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+func personaName(in *v1alpha1.AgentInstance) []string {
+	if in.Spec.PersonaRef == nil {
+		return nil
+	}
+	return []string{in.Spec.PersonaRef.Name}
+}
+
+// InstancesByIndex lists the instances of a namespace that refer to the name. The result shares memory with the cache
+// and must not be changed.
+func InstancesByIndex(ctx context.Context, r client.Reader, namespace, index, name string) ([]v1alpha1.AgentInstance, error) {
+	var list v1alpha1.AgentInstanceList
+	err := r.List(ctx, &list, client.InNamespace(namespace), client.MatchingFields{index: name}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return nil, fmt.Errorf("listing AgentInstances by %s=%s: %w", index, name, err)
+	}
+	return list.Items, nil
+}
+
+// InstancesBySelector lists the instances of a namespace that a selector selects. A selector that cannot be read
+// selects none and is an error. The result shares memory with the cache and must not be changed.
+func InstancesBySelector(ctx context.Context, r client.Reader, namespace string, selector *metav1.LabelSelector) ([]v1alpha1.AgentInstance, error) {
+	parsed, err := metav1.LabelSelectorAsSelector(selector)
+	if err != nil {
+		return nil, fmt.Errorf("reading the selector: %w", err)
+	}
+	var list v1alpha1.AgentInstanceList
+	err = r.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: parsed}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return nil, fmt.Errorf("listing AgentInstances by labels: %w", err)
+	}
+	return list.Items, nil
+}
+
+// Selects tells whether a selector selects an object with the labels. One that cannot be read selects nothing.
+func Selects(selector *metav1.LabelSelector, set map[string]string) bool {
+	parsed, err := metav1.LabelSelectorAsSelector(selector)
+	return err == nil && parsed.Matches(labels.Set(set))
+}

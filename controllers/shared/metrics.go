@@ -1,0 +1,50 @@
+// Copyright The Aalis Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package shared
+
+import (
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Metrics of the operator beside those of controller-runtime. Every label has a small fixed set of values: kinds,
+// outcomes and the reasons of api/v1alpha1.
+type Metrics struct {
+	children *prometheus.CounterVec
+	statuses *prometheus.CounterVec
+	events   *prometheus.CounterVec
+	composed *prometheus.CounterVec
+}
+
+// NewMetrics makes the metrics and registers them.
+func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "aalis_operator", Name: name, Help: help}, labels)
+	}
+	m := &Metrics{
+		children: counter("child_writes_total", "Child objects written, by kind and outcome.", "kind", "outcome"),
+		statuses: counter("status_writes_total", "Statuses written, by kind.", "kind"),
+		events:   counter("events_total", "Kubernetes events sent, by type and reason.", "type", "reason"),
+		composed: counter("deliveries_total", "Composed configs, by result: Delivered or the reason of the refusal.", "result"),
+	}
+	for _, c := range []prometheus.Collector{m.children, m.statuses, m.events, m.composed} {
+		if err := registry.Register(c); err != nil {
+			return nil, fmt.Errorf("registering the operator's metrics: %w", err)
+		}
+	}
+	return m, nil
+}
+
+func (m *Metrics) childWritten(kind string, outcome Outcome) {
+	m.children.WithLabelValues(kind, string(outcome)).Inc()
+}
+
+func (m *Metrics) eventSent(kind, reason string) { m.events.WithLabelValues(kind, reason).Inc() }
+
+// StatusWritten counts a status patch of an object of the kind.
+func (m *Metrics) StatusWritten(kind string) { m.statuses.WithLabelValues(kind).Inc() }
+
+// Delivered counts a config that was delivered, or one that was refused for the reason.
+func (m *Metrics) Delivered(result string) { m.composed.WithLabelValues(result).Inc() }

@@ -1,0 +1,3 @@
+package testenv
+
+func (e *Environment) KubeConfigForTest() []byte { return e.kubeconfigTemp }
