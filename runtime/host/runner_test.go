@@ -389,6 +389,7 @@ type fakeAgent struct {
 	err   error
 }
 
+func (f fakeAgent) AbortTurn(string)              {}
 func (f fakeAgent) DefaultModel() (string, error) { return f.model, f.err }
 
 func TestReportFollowsTheModel(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/aalis-dev/aalis-operator/runtime/contract/llm"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/message"
+	"github.com/aalis-dev/aalis-operator/runtime/contract/tools"
 	"github.com/aalis-dev/aalis-operator/runtime/kernel"
 )
 
@@ -27,6 +28,8 @@ type Agent interface {
 	HandleMessage(ctx context.Context, m message.Incoming)
 	// Abort ends the running turns of a session, in all its lanes.
 	Abort(sessionID string)
+	// AbortTurn ends the turn of one message, by its TurnID, if it still runs.
+	AbortTurn(turnID string)
 	// DefaultModel is the entry id of the model that answers when a session has chosen none, or an error that
 	// says in a sentence why there is none.
 	DefaultModel() (entryID string, err error)
@@ -75,7 +78,26 @@ type ReplyData struct {
 	Platform       string
 	UserID         string
 	TriggerType    message.TriggerType
+	// Attempt counts from 0. A handler that sets RetryRequested asks for another reply, with RetryFeedback told to
+	// the model; the first run's MaxRetries bounds how often.
 	Attempt        int
+	RetryRequested bool
+	RetryFeedback  string
+	MaxRetries     int
+}
+
+// ToolBeforeData is the data of ToolBefore: the call about to be made. Not calling next does not prevent it.
+type ToolBeforeData struct {
+	Name string
+	Args map[string]any
+	Call tools.CallContext
+}
+
+// ToolAfterData is the data of ToolAfter. Replacing Result replaces what the model is told.
+type ToolAfterData struct {
+	Name   string
+	Result string
+	Call   tools.CallContext
 }
 
 // TurnData is the data of TurnAfter.
@@ -93,6 +115,8 @@ var (
 	InputBefore = kernel.NewHook[InputData]("agent:input:before")
 	LLMBefore   = kernel.NewHook[LLMData]("agent:llm:before")
 	LLMAfter    = kernel.NewHook[LLMAfterData]("agent:llm:after")
+	ToolBefore  = kernel.NewHook[ToolBeforeData]("agent:tool:before")
+	ToolAfter   = kernel.NewHook[ToolAfterData]("agent:tool:after")
 	ReplyBefore = kernel.NewHook[ReplyData]("agent:reply:before")
 	TurnAfter   = kernel.NewHook[TurnData]("agent:turn:after")
 )
@@ -148,3 +172,38 @@ type CallDone struct {
 
 // LLMCall is the event of CallDone.
 var LLMCall = kernel.NewEvent[CallDone]("agent:llm:call")
+
+// TokenUsage tells what fills the context window, before each call of a model. Counts are in tokens.
+type TokenUsage struct {
+	SessionID     string         `json:"sessionId"`
+	Platform      string         `json:"platform,omitempty"`
+	ContextWindow int            `json:"contextWindow"`
+	MaxTokens     int            `json:"maxTokens"`
+	TokenBudget   int            `json:"tokenBudget"`
+	Used          int            `json:"used"`
+	UsageRatio    float64        `json:"usageRatio"` // used over contextWindow; 0 if the window is 0
+	Breakdown     TokenBreakdown `json:"breakdown"`
+}
+
+// TokenBreakdown says where the tokens are. The first eight add up to the system share.
+type TokenBreakdown struct {
+	System           int            `json:"system"`
+	Persona          int            `json:"persona"`
+	MemorySummary    int            `json:"memorySummary"`
+	MemoryVector     int            `json:"memoryVector"`
+	Skills           int            `json:"skills"`
+	Platform         int            `json:"platform"`
+	Subtask          int            `json:"subtask"`
+	SystemOther      int            `json:"systemOther"`
+	History          int            `json:"history"`
+	ToolResults      int            `json:"toolResults"`
+	ToolDefs         int            `json:"toolDefs"`
+	ReservedForReply int            `json:"reservedForReply"`
+	Injectors        map[string]int `json:"injectors,omitempty"`
+}
+
+// The events of token usage: Usage is told, and UsageRequest asks for a snapshot of a session, by its id.
+var (
+	Usage        = kernel.NewEvent[TokenUsage]("token:usage")
+	UsageRequest = kernel.NewEvent[string]("token:request")
+)

@@ -36,7 +36,7 @@ func newConductor(k *kernel.Context, cfg Config) *conductor {
 
 // HandleMessage implements agent.Agent.
 func (a *conductor) HandleMessage(ctx context.Context, m message.Incoming) {
-	ctx, lane, ok := a.lanes.begin(ctx, m.SessionID, m.Source)
+	ctx, lane, ok := a.lanes.begin(ctx, m.SessionID, m.Source, m.TurnID)
 	if !ok {
 		a.k.Logger().Info("Refused Incoming because the agent drains", "sessionId", m.SessionID)
 		a.say(ctx, m, i18n.Stopping().Notice(i18n.Of(a.k)))
@@ -48,6 +48,9 @@ func (a *conductor) HandleMessage(ctx context.Context, m message.Incoming) {
 
 // Abort implements agent.Agent.
 func (a *conductor) Abort(sessionID string) { a.lanes.abort(sessionID) }
+
+// AbortTurn implements agent.Agent.
+func (a *conductor) AbortTurn(turnID string) { a.lanes.abortTurn(turnID) }
 
 // stop ends what draining has left.
 func (a *conductor) stop(ctx context.Context) error {

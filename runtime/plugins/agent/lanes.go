@@ -32,6 +32,7 @@ type lanes struct {
 // lane is the running turn of a lane.
 type lane struct {
 	session, source string
+	turn            string // of the message, or empty
 	cancel          context.CancelCauseFunc
 }
 
@@ -39,7 +40,7 @@ func newLanes() *lanes { return &lanes{sessions: map[string]map[string]*lane{}} 
 
 // begin aborts the lane's running turn, without waiting for it, and enters a new one; ok is false when no more turns are
 // taken. The context ends when the turn is aborted. The caller calls end.
-func (l *lanes) begin(ctx context.Context, session, source string) (_ context.Context, t *lane, ok bool) {
+func (l *lanes) begin(ctx context.Context, session, source, turn string) (_ context.Context, t *lane, ok bool) {
 	if source == "" {
 		source = defaultSource
 	}
@@ -48,7 +49,7 @@ func (l *lanes) begin(ctx context.Context, session, source string) (_ context.Co
 	if l.closed {
 		return ctx, nil, false
 	}
-	t = &lane{session: session, source: source}
+	t = &lane{session: session, source: source, turn: turn}
 	ctx, t.cancel = context.WithCancelCause(ctx)
 	sources := l.sessions[session]
 	if sources == nil {
@@ -86,6 +87,22 @@ func (l *lanes) abort(session string) {
 		t.cancel(errAborted)
 	}
 	delete(l.sessions, session)
+}
+
+// abortTurn ends the turn of one message, if it still runs.
+func (l *lanes) abortTurn(turn string) {
+	if turn == "" {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, sources := range l.sessions {
+		for _, t := range sources {
+			if t.turn == turn {
+				t.cancel(errAborted)
+			}
+		}
+	}
 }
 
 // drain takes no more turns and waits for the running ones, or until ctx ends.

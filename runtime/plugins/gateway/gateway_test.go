@@ -34,6 +34,7 @@ func (f *fakeAgent) HandleMessage(ctx context.Context, m message.Incoming) {
 	}
 }
 func (*fakeAgent) Abort(string)                  {}
+func (*fakeAgent) AbortTurn(string)              {}
 func (*fakeAgent) DefaultModel() (string, error) { return "", errors.New("none") }
 
 func withAgent(handle func(ctx context.Context, m message.Incoming)) kerneltest.Option {

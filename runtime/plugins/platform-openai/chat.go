@@ -177,11 +177,8 @@ func conclude(out responder, outcome agent.Outcome) {
 
 // abort ends a turn that still runs.
 func (s *server) abort(t *turn) {
-	if !s.turns.isLatest(t) {
-		return
-	}
 	if a, ok := agent.Service.Get(s.k); ok {
 		s.k.Logger().Debug("Aborted a turn that nobody waits for", "sessionId", t.session)
-		a.Abort(t.session)
+		a.AbortTurn(t.id)
 	}
 }

@@ -78,12 +78,18 @@ func (b *bot) run(ctx context.Context, m message.Incoming) {
 
 func (b *bot) HandleMessage(context.Context, message.Incoming) {}
 func (b *bot) DefaultModel() (string, error)                   { return "", nil }
-func (b *bot) Abort(session string) {
+func (b *bot) Abort(string)                                    {}
+func (b *bot) AbortTurn(turn string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.aborted = append(b.aborted, session)
-	if cancel := b.running[session]; cancel != nil {
-		cancel()
+	for _, m := range b.seen {
+		if m.TurnID != turn {
+			continue
+		}
+		b.aborted = append(b.aborted, m.SessionID)
+		if cancel := b.running[m.SessionID]; cancel != nil {
+			cancel()
+		}
 	}
 }
 

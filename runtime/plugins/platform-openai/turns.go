@@ -54,12 +54,11 @@ func (t *turn) send(e event) {
 
 // turns finds the request that an event belongs to. The plugin subscribes once, however many requests there are.
 type turns struct {
-	mu     sync.RWMutex
-	byID   map[string]*turn
-	latest map[string]*turn // by session
+	mu   sync.RWMutex
+	byID map[string]*turn
 }
 
-func newTurns() *turns { return &turns{byID: map[string]*turn{}, latest: map[string]*turn{}} }
+func newTurns() *turns { return &turns{byID: map[string]*turn{}} }
 
 // open begins a turn. Each needs one close.
 func (ts *turns) open(id, session string, streamed bool) *turn {
@@ -67,7 +66,6 @@ func (ts *turns) open(id, session string, streamed bool) *turn {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	ts.byID[id] = t
-	ts.latest[session] = t
 	return t
 }
 
@@ -75,18 +73,7 @@ func (ts *turns) close(t *turn) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	delete(ts.byID, t.id)
-	if ts.latest[t.session] == t {
-		delete(ts.latest, t.session)
-	}
 	close(t.gone)
-}
-
-// isLatest tells whether no newer turn of the session has begun here. A turn that is not the latest has been aborted by
-// the one that is, and aborting the session would hit that one.
-func (ts *turns) isLatest(t *turn) bool {
-	ts.mu.RLock()
-	defer ts.mu.RUnlock()
-	return ts.latest[t.session] == t
 }
 
 func (ts *turns) find(id string) *turn {

@@ -1,0 +1,104 @@
+// Copyright The Aalis Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package commands is the contract of the slash commands that people give a bot.
+package commands
+
+import (
+	"context"
+
+	"github.com/aalis-dev/aalis-operator/runtime/contract/access"
+	"github.com/aalis-dev/aalis-operator/runtime/contract/message"
+	"github.com/aalis-dev/aalis-operator/runtime/kernel"
+)
+
+// Service is the key of the service commands.
+var Service = kernel.NewService[Registry]("commands")
+
+// Option declares an option of a command.
+type Option struct {
+	// Syntax as in "-t, --type <v:string[]>".
+	Syntax      string
+	Description string
+	Required    bool
+	Choices     []string
+	Default     any
+}
+
+// Command declares a command.
+type Command struct {
+	// Declaration is the name and its arguments, as in "session.set" or "model [keyword:text]".
+	Declaration string
+	Description string
+	Usage       string
+	Examples    []string
+	Aliases     []string
+	Options     []Option
+	Policy      access.Policy
+	Handler     Handler
+}
+
+// Call is one use of a command.
+type Call struct {
+	// Args are the positional arguments by name; an absent optional one is not in the map.
+	Args map[string]any
+	// Options by their long name.
+	Options map[string]any
+	// Raw is the text as it was given.
+	Raw         string
+	SessionID   string
+	Platform    string
+	UserID      string
+	SessionType message.SessionType
+	SkipConfirm bool
+}
+
+// Handler runs a command and gives the text to show; an empty text shows nothing.
+type Handler func(ctx context.Context, call Call) (string, error)
+
+// Registry holds the commands of a bot. Its methods may be called concurrently.
+type Registry interface {
+	// Register adds a command on behalf of a context. A declaration that is malformed is an error that says where.
+	Register(k *kernel.Context, c Command) (off func(), err error)
+	// Parse tells whether a text is a command, and which.
+	Parse(text string) (Parsed, bool)
+	// Execute runs a parsed command and gives the text to show.
+	Execute(ctx context.Context, p Parsed, call Call) string
+	// Names lists the top-level commands, sorted.
+	Names() []string
+	// Help gives the overview for an empty name, and the detail of a command otherwise.
+	Help(name string) string
+	// SetGuard installs the guard. While none is installed, only what access.MayRunUnguarded says runs.
+	SetGuard(g access.Guard) (off func())
+}
+
+// Parsed is a text that is a command.
+type Parsed struct {
+	// Name is the full path of the command, as in session.set.
+	Name string
+	// Tokens are what follows it.
+	Tokens []string
+	// Raw is the whole text.
+	Raw string
+}
+
+// Use registers commands whenever there is a registry, for as long as the context lives. A declaration that is
+// malformed is a programming error: it is logged, and the command does not exist.
+func Use(k *kernel.Context, cs ...Command) (off func()) {
+	return Service.When(k, func(r Registry) func() {
+		var offs []func()
+		for _, c := range cs {
+			off, err := r.Register(k, c)
+			if err != nil {
+				k.Logger().Error("Command is malformed", "command", c.Declaration, "error", err)
+				continue
+			}
+			offs = append(offs, off)
+		}
+		return func() {
+			for i := len(offs) - 1; i >= 0; i-- {
+				offs[i]()
+			}
+		}
+	})
+}

@@ -1,0 +1,105 @@
+// Copyright The Aalis Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package tools is the contract of the tool registry: what plugins offer to models, and how a call is made.
+package tools
+
+import (
+	"context"
+
+	"github.com/aalis-dev/aalis-operator/runtime/contract/access"
+	"github.com/aalis-dev/aalis-operator/runtime/contract/message"
+	"github.com/aalis-dev/aalis-operator/runtime/kernel"
+)
+
+// Service is the key of the service tools.
+var Service = kernel.NewService[Registry]("tools")
+
+// AllGroups in a list of enabled groups means every group.
+const AllGroups = "*"
+
+// CallContext says for whom and where a tool is called. The identity is that of the message.
+type CallContext struct {
+	SessionID     string
+	UserID        string
+	Platform      string
+	EnabledGroups []string
+}
+
+// Handler runs a tool. Its result goes to the model as it is; an error becomes a JSON object with the key error.
+type Handler func(ctx context.Context, args map[string]any, call CallContext) (string, error)
+
+// Tool is a tool and how it may be used.
+type Tool struct {
+	Definition message.ToolDefinition
+	Policy     access.Policy
+	// Groups that the tool belongs to; without any it is offered always.
+	Groups  []string
+	Handler Handler
+}
+
+// Group describes a group of tools.
+type Group struct {
+	Name, Label, Description string
+}
+
+// Info describes a registered tool.
+type Info struct {
+	Name, Description, Owner string
+	Policy                   access.Policy
+	Groups                   []string
+}
+
+// Registry holds the tools of a bot. Its methods may be called concurrently.
+type Registry interface {
+	// Register adds a tool on behalf of a context; a second one of the same name replaces the first, with a
+	// warning. The returned function takes it back, unless another has replaced it.
+	Register(k *kernel.Context, t Tool) (off func())
+	// RegisterGroup describes a group; the last description wins.
+	RegisterGroup(k *kernel.Context, g Group) (off func())
+	// Definitions lists, in order of registration, the tools without a group and those of the given groups.
+	Definitions(groups []string) []message.ToolDefinition
+	// List describes every tool, in order of registration.
+	List() []Info
+	// Groups describes every group, by name.
+	Groups() []Group
+	// Execute checks the arguments, asks the guard and runs the tool. It always gives a result for the model: a
+	// failure is a JSON object with the key error.
+	Execute(ctx context.Context, name string, args map[string]any, call CallContext) string
+	// SetGuard installs the guard. While none is installed, only what access.MayRunUnguarded says runs.
+	SetGuard(g access.Guard) (off func())
+}
+
+// Use registers tools whenever there is a registry, for as long as the context lives.
+func Use(k *kernel.Context, tools []Tool, groups ...Group) (off func()) {
+	return Service.When(k, func(r Registry) func() {
+		var offs []func()
+		for _, g := range groups {
+			offs = append(offs, r.RegisterGroup(k, g))
+		}
+		for _, t := range tools {
+			offs = append(offs, r.Register(k, t))
+		}
+		return func() {
+			for i := len(offs) - 1; i >= 0; i-- {
+				offs[i]()
+			}
+		}
+	})
+}
+
+// Executed tells of a tool call, at its start and at its end.
+type Executed struct {
+	SessionID string
+	Platform  string
+	Name      string
+	Args      map[string]any
+	// End is false at the start and true at the end, when Result is set.
+	End    bool
+	Result string
+	// Failed is set at the end if the result is an error.
+	Failed bool
+}
+
+// Execute is the event of Executed.
+var Execute = kernel.NewEvent[Executed]("tool:execute")
