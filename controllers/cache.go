@@ -41,7 +41,9 @@ func NewScheme() (*runtime.Scheme, error) {
 }
 
 // cacheOptions keep in the cache only what the operator reads: of the children and pods those with its label, of pods
-// only a few metadata, of EndpointSlices only those of the API server.
+// only a few metadata, of EndpointSlices only those of the API server. With more than one namespace the client's reads
+// may miss its own latest writes; then something may be applied twice, but never over a newer delivery: the ConfigMap is
+// written under a lock.
 func cacheOptions(namespaces []string) cache.Options {
 	ours := labels.SelectorFromSet(labels.Set{render.LabelManagedBy: render.ManagedBy})
 	options := cache.Options{

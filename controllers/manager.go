@@ -71,6 +71,8 @@ type Options struct {
 	Logger logr.Logger
 	// Now reads the clock; time.Now if nil.
 	Now func() time.Time
+	// PassingAfter is how long a passing state must last before it is written; a second if 0.
+	PassingAfter time.Duration
 	// SkipNameValidation allows several managers in one process.
 	SkipNameValidation bool
 	// WrapClient, if not nil, wraps the client of the reconcilers.
@@ -165,13 +167,14 @@ func setup(ctx context.Context, mgr manager.Manager, opts Options) error {
 	recorder := shared.NewRecorder(mgr.GetEventRecorder(v1alpha1.FieldOwner), metrics)
 	instances, err := agentinstance.New(agentinstance.Options{
 		Client: mgr.GetClient(), Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Recorder: recorder, Metrics: metrics,
-		Catalog: opts.Catalog, Render: opts.Render, Now: opts.Now,
+		Catalog: opts.Catalog, Render: opts.Render, Now: opts.Now, PassingAfter: opts.PassingAfter,
 	})
 	if err != nil {
 		return err
 	}
 	used := shared.UsedOptions{
 		Client: mgr.GetClient(), Cache: mgr.GetCache(), Metrics: metrics, Recorder: recorder, Now: opts.Now,
+		PassingAfter: opts.PassingAfter,
 	}
 	return errors.Join(
 		instances.SetupWithManager(mgr),

@@ -38,6 +38,8 @@ type Options struct {
 	Render render.Options
 	// Now reads the clock.
 	Now func() time.Time
+	// PassingAfter is how long a passing state must last before it is written; a second if 0.
+	PassingAfter time.Duration
 }
 
 // Reconciler reconciles AgentInstances.
@@ -58,7 +60,7 @@ func New(opts Options) (*Reconciler, error) {
 	return &Reconciler{
 		Options:     opts,
 		applier:     shared.Applier{Client: opts.Client, Live: opts.Live, Metrics: opts.Metrics},
-		passing:     shared.NewPassing(opts.Now),
+		passing:     shared.NewPassing(opts.Now, opts.PassingAfter),
 		catalogHash: hash,
 	}, nil
 }

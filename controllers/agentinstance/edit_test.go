@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/aalis-dev/aalis-operator/api/v1alpha1"
+	"github.com/aalis-dev/aalis-operator/controllers"
 	"github.com/aalis-dev/aalis-operator/controllers/render"
 	"github.com/aalis-dev/aalis-operator/controllers/testenv"
 	"github.com/aalis-dev/aalis-operator/runtime/kernelconfig"
@@ -28,7 +29,7 @@ type scene struct {
 	bots     []*v1alpha1.AgentInstance
 }
 
-func newScene(t *testing.T, bots int) *scene {
+func newScene(t *testing.T, bots int, adjust ...func(*controllers.Options)) *scene {
 	t.Helper()
 	ns := env.Namespace(t)
 	s := &scene{
@@ -40,7 +41,11 @@ func newScene(t *testing.T, bots int) *scene {
 		s.bots = append(s.bots, testenv.Instance(ns, fmt.Sprintf("bot-%d", i)))
 		env.Create(t, s.bots[i])
 	}
-	s.operator = env.StartOperator(t, []string{ns}, nil)
+	s.operator = env.StartOperator(t, []string{ns}, func(o *controllers.Options) {
+		for _, f := range adjust {
+			f(o)
+		}
+	})
 	for _, bot := range s.bots {
 		active(t, bot)
 	}
@@ -81,7 +86,7 @@ func delivered(t *testing.T, in *v1alpha1.AgentInstance) kernelconfig.Slots {
 }
 
 func TestPersonaEditReachesEveryBot(t *testing.T) {
-	s := newScene(t, 3)
+	s := newScene(t, 3, patient)
 	before := delivered(t, s.bots[0])
 	testenv.Edit(t, &env, s.persona, func(p *v1alpha1.Persona) { p.Spec.Prompt = "You are a very calm owl." })
 	testenv.WaitFor(t, &env, s.persona, func(p *v1alpha1.Persona) error {
@@ -113,7 +118,7 @@ func TestPersonaEditReachesEveryBot(t *testing.T) {
 }
 
 func TestNothingToDoWritesNothing(t *testing.T) {
-	s := newScene(t, 2)
+	s := newScene(t, 2, patient)
 	s.operator.Stop(t)
 	again := env.StartOperator(t, []string{s.ns}, nil)
 	again.Quiet(t)

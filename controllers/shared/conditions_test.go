@@ -64,7 +64,7 @@ func TestTruncate(t *testing.T) {
 
 func TestPassing(t *testing.T) {
 	now := time.Unix(0, 0)
-	p := NewPassing(func() time.Time { return now })
+	p := NewPassing(func() time.Time { return now }, 0)
 	key := types.NamespacedName{Namespace: "a", Name: "b"}
 	if got := p.Hold(key); got != PassingAfter {
 		t.Errorf("held for %s at first", got)

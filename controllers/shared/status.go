@@ -16,7 +16,7 @@ import (
 	"github.com/aalis-dev/aalis-operator/api/v1alpha1"
 )
 
-// PassingAfter is how long a passing state must last before it is written.
+// PassingAfter is how long a passing state must last before it is written, where no other time is set.
 const PassingAfter = time.Second
 
 // PatchStatus sends the difference between the statuses of before and after. The caller has found that there is one.
@@ -33,13 +33,17 @@ func PatchStatus(ctx context.Context, c client.Client, before, after client.Obje
 // It holds an entry only while such a difference is unwritten. The zero value is not usable; use NewPassing.
 type Passing struct {
 	now   func() time.Time
+	after time.Duration
 	mu    sync.Mutex
 	since map[types.NamespacedName]time.Time
 }
 
-// NewPassing makes a Passing that reads the clock with now.
-func NewPassing(now func() time.Time) *Passing {
-	return &Passing{now: now, since: map[types.NamespacedName]time.Time{}}
+// NewPassing makes a Passing that reads the clock with now and holds states back for a time, PassingAfter if it is 0.
+func NewPassing(now func() time.Time, after time.Duration) *Passing {
+	if after == 0 {
+		after = PassingAfter
+	}
+	return &Passing{now: now, after: after, since: map[types.NamespacedName]time.Time{}}
 }
 
 // Hold says how much longer an unwritten passing state of the object is held back; 0 means that it has lasted long
@@ -51,9 +55,9 @@ func (p *Passing) Hold(key types.NamespacedName) time.Duration {
 	start, ok := p.since[key]
 	if !ok {
 		p.since[key] = now
-		return PassingAfter
+		return p.after
 	}
-	if left := PassingAfter - now.Sub(start); left > 0 {
+	if left := p.after - now.Sub(start); left > 0 {
 		return left
 	}
 	return 0

@@ -71,13 +71,15 @@ type UsedOptions struct {
 	Recorder *Recorder
 	// Now reads the clock.
 	Now func() time.Time
+	// PassingAfter is how long a passing state must last before it is written; a second if 0.
+	PassingAfter time.Duration
 }
 
 // NewUsedReconciler makes the reconciler of a kind.
 func NewUsedReconciler(kind UsedKind, opts UsedOptions) *UsedReconciler {
 	return &UsedReconciler{
 		kind: kind, client: opts.Client, cache: opts.Cache, metrics: opts.Metrics, recorder: opts.Recorder,
-		now: opts.Now, passing: NewPassing(opts.Now),
+		now: opts.Now, passing: NewPassing(opts.Now, opts.PassingAfter),
 	}
 }
 

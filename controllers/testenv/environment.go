@@ -39,7 +39,6 @@ type Environment struct {
 	admin    *rest.Config
 	operator *rest.Config
 	client   client.WithWatch
-	kubeconfigTemp []byte
 }
 
 // Run runs the tests of the package and stops the control plane. Its result is for os.Exit.
@@ -101,7 +100,6 @@ func (e *Environment) start() error {
 		return fmt.Errorf("adding the operator's user: %w", err)
 	}
 	e.operator = user.Config()
-	e.kubeconfigTemp, _ = user.KubeConfig()
 	return e.grant(context.Background(), filepath.Join(root, "config", "rbac", "role.yaml"))
 }
 

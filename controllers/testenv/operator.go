@@ -32,14 +32,40 @@ type Operator struct {
 	// Writes counts its requests that write.
 	Writes *Writes
 
-	cancel context.CancelFunc
-	done   chan error
+	cancel  context.CancelFunc
+	elected <-chan struct{}
+	done    chan error
 	once   sync.Once
 }
 
-// StartOperator starts the operator for some namespaces, all if none is named, and stops it with the test. Adjust, if not
-// nil, changes its options.
+// OperatorNamespace is the namespace that the shipped role has the Lease in.
+const OperatorNamespace = "aalis-system"
+
+// StartOperator starts the operator for some namespaces, all if none is named, waits until it works and stops it with the
+// test. Adjust, if not nil, changes its options.
 func (e *Environment) StartOperator(t testing.TB, namespaces []string, adjust func(*controllers.Options)) *Operator {
+	t.Helper()
+	o := e.StartOperatorUnelected(t, namespaces, adjust)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if !o.Elected(ctx) {
+		t.Fatal("the operator did not become the leader")
+	}
+	return o
+}
+
+// Elected waits until the operator leads and tells whether it does.
+func (o *Operator) Elected(ctx context.Context) bool {
+	select {
+	case <-o.elected:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// StartOperatorUnelected is StartOperator for one that may have to wait for another.
+func (e *Environment) StartOperatorUnelected(t testing.TB, namespaces []string, adjust func(*controllers.Options)) *Operator {
 	t.Helper()
 	e.Start(t)
 	cat, err := catalog.Default()
@@ -72,9 +98,9 @@ func (e *Environment) StartOperator(t testing.TB, namespaces []string, adjust fu
 		cancel()
 		t.Fatalf("making the operator: %v", err)
 	}
+	o.elected = mgr.Elected()
 	go func() { o.done <- mgr.Start(ctx) }()
 	t.Cleanup(func() { o.Stop(t) })
-	<-mgr.Elected()
 	if !mgr.GetCache().WaitForCacheSync(ctx) {
 		t.Fatal("the operator's cache did not sync")
 	}

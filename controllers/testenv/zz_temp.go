@@ -1,3 +1,0 @@
-package testenv
-
-func (e *Environment) KubeConfigForTest() []byte { return e.kubeconfigTemp }
