@@ -44,6 +44,7 @@ deploy: ## Install the operator in the cluster with the Helm chart.
 .PHONY: build generate fmt
 build: ## Build the binaries into out/bin.
 	mkdir -p out/bin && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$$(git describe --tags --always --dirty)" -o out/bin/ ./cmd/...
+	install -m 755 hack/kubectl_complete-aalis out/bin/
 
 generate: ## Write all generated files.
 	hack/generate.sh

@@ -8,6 +8,7 @@ mkdir -p "$out" out/bin
 version=$(git describe --tags --always --dirty 2>/dev/null || echo dev)
 export CGO_ENABLED=0
 go build -trimpath -ldflags "-s -w -X main.version=$version" -o out/bin/ ./cmd/aalis-operator ./cmd/aalis ./cmd/kubectl-aalis ./hack/fakellm
+install -m 755 hack/kubectl_complete-aalis out/bin/
 tag=$(cat out/bin/aalis-operator out/bin/aalis out/bin/fakellm | sha256sum | cut -c1-12)
 write() { # archive, image, binary
   go run ./hack/image --out "$out/$1.tar" --tag "aalis-dev/$2:$tag" --entrypoint "/$3" "out/bin/$3=/$3"
