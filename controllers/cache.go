@@ -12,7 +12,6 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -74,8 +73,8 @@ func cacheOptions(namespaces []string) cache.Options {
 
 // slim drops what nobody reads from an object before it is cached.
 func slim(obj any) (any, error) {
-	accessor, err := meta.Accessor(obj)
-	if err != nil {
+	accessor, ok := obj.(metav1.Object)
+	if !ok {
 		return obj, nil // a marker of the cache itself
 	}
 	accessor.SetManagedFields(nil)

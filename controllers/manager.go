@@ -69,7 +69,7 @@ type Options struct {
 	Registry prometheus.Registerer
 	// Logger of the manager and the reconcilers.
 	Logger logr.Logger
-	// Now reads the clock; time.Now if nil.
+	// Now reads the clock.
 	Now func() time.Time
 	// PassingAfter is how long a passing state must last before it is written; a second if 0.
 	PassingAfter time.Duration
@@ -84,8 +84,8 @@ func NewManager(ctx context.Context, config *rest.Config, opts Options) (manager
 	if opts.Render.RuntimeImage == "" {
 		return nil, errors.New("setting up the operator: the runtime image must be given")
 	}
-	if opts.Now == nil {
-		opts.Now = time.Now
+	if opts.Now == nil || opts.Registry == nil {
+		return nil, errors.New("setting up the operator: the clock and the registry of metrics must be given")
 	}
 	if opts.Concurrency == 0 {
 		opts.Concurrency = DefaultConcurrency

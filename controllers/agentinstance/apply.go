@@ -24,11 +24,8 @@ func (r *Reconciler) apply(ctx context.Context, p *pass) error {
 	if p.running == nil {
 		return nil
 	}
-	objects, err := render.Render(render.Input{
-		Instance: p.instance, Config: *p.running, Slots: p.wanted, Catalog: p.input.Catalog, Options: p.options,
-	})
-	if err != nil {
-		p.stuck = err
+	objects, ok := p.render()
+	if !ok {
 		return nil
 	}
 	var stuck, passing []error
@@ -56,6 +53,15 @@ func (r *Reconciler) apply(ctx context.Context, p *pass) error {
 	}
 	p.stuck = errors.Join(stuck...)
 	return errors.Join(passing...)
+}
+
+// render makes the children; if it cannot, the pass says why.
+func (p *pass) render() (render.Objects, bool) {
+	objects, err := render.Render(render.Input{
+		Instance: p.instance, Config: *p.running, Slots: p.wanted, Catalog: p.input.Catalog, Options: p.options,
+	})
+	p.stuck = err
+	return objects, err == nil
 }
 
 // lasting tells whether an error of apply stays until somebody changes something.

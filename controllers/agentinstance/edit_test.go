@@ -222,7 +222,7 @@ func TestDriftIsRepaired(t *testing.T) {
 			return err
 		}
 		if _, err := slots.Current.Unpack(); err != nil || slots.Current.Sequence < 1 {
-			return fmt.Errorf("current = %+v, %v; was %s", slots.Current, err, header)
+			return fmt.Errorf("current = %+v, %w; was %s", slots.Current, err, header)
 		}
 		return nil
 	})

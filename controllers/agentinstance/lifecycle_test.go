@@ -6,7 +6,9 @@ package agentinstance_test
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -18,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/aalis-dev/aalis-operator/api/v1alpha1"
+	"github.com/aalis-dev/aalis-operator/controllers"
 	"github.com/aalis-dev/aalis-operator/controllers/render"
 	"github.com/aalis-dev/aalis-operator/controllers/testenv"
 )
@@ -150,7 +153,7 @@ func TestDelete(t *testing.T) {
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
-		return fmt.Errorf("the bot is still there: %v, finalizers %v", err, bot.Finalizers)
+		return fmt.Errorf("the bot is still there: %w, finalizers %v", err, bot.Finalizers)
 	})
 	// Here is no garbage collector: what remains must be its to collect.
 	for _, child := range []client.Object{
@@ -185,8 +188,28 @@ func TestDeleteWithSkippedWait(t *testing.T) {
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
-		return fmt.Errorf("the bot is still there: %v", err)
+		return fmt.Errorf("the bot is still there: %w", err)
 	})
+}
+
+// TestDeletionIsBounded: a pod that never ends does not keep its bot for ever.
+func TestDeletionIsBounded(t *testing.T) {
+	t.Parallel()
+	var later atomic.Int64
+	s := newScene(t, 1, func(o *controllers.Options) {
+		o.Now = func() time.Time { return time.Now().Add(time.Duration(later.Load())) }
+	})
+	bot := s.bots[0]
+	s.node.Behave(t, testenv.Behaviour{KeepPods: true})
+	if err := env.Client().Delete(t.Context(), bot); err != nil {
+		t.Fatal(err)
+	}
+	testenv.WaitFor(t, &env, bot, func(in *v1alpha1.AgentInstance) error {
+		return testenv.Condition(in.Status.Conditions, v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonDeleting)
+	})
+	later.Store(int64(time.Hour))
+	testenv.Edit(t, &env, bot, func(in *v1alpha1.AgentInstance) { in.Labels["look"] = "again" })
+	gone(t, bot)
 }
 
 func TestImageThatIsNotAllowed(t *testing.T) {
@@ -272,6 +295,6 @@ func gone(t *testing.T, obj client.Object) {
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
-		return fmt.Errorf("%T is still there: %v", obj, err)
+		return fmt.Errorf("%T is still there: %w", obj, err)
 	})
 }

@@ -54,6 +54,7 @@ func testCatalog(t testing.TB) catalog.Catalog {
 }
 
 func minimal(t testing.TB) Input {
+	t.Helper()
 	return Input{
 		Instance: &v1alpha1.AgentInstance{ObjectMeta: metav1.ObjectMeta{Name: "hello", Namespace: "team-a", UID: "7d1c"}},
 		Config: kernelconfig.Config{
@@ -72,6 +73,7 @@ func minimal(t testing.TB) Input {
 }
 
 func full(t testing.TB) Input {
+	t.Helper()
 	in := minimal(t)
 	drain := int32(20)
 	in.Instance.Spec = v1alpha1.AgentInstanceSpec{

@@ -40,12 +40,12 @@ func (n *Node) runKernel(bot string, state *kernelState) error {
 	if err := n.client.Get(n.ctx, key, &cm); err != nil {
 		return err
 	}
-	slots, err := kernelconfig.ReadSlots(cm.Data, cm.BinaryData)
-	if err != nil || slots.Current == nil {
-		return nil // a kernel goes on with what it runs
+	// What cannot be read changes nothing: a kernel goes on with what it runs.
+	if slots, err := kernelconfig.ReadSlots(cm.Data, cm.BinaryData); err == nil && slots.Current != nil {
+		n.take(bot, state, slots)
+		return n.reportKernel(bot, state)
 	}
-	n.take(bot, state, slots)
-	return n.reportKernel(bot, state)
+	return nil
 }
 
 // take follows the rules of delivery: no lower sequence, the last good config at a cold start whose current is refused.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/testr"
@@ -35,7 +36,7 @@ type Operator struct {
 	cancel  context.CancelFunc
 	elected <-chan struct{}
 	done    chan error
-	once   sync.Once
+	once    sync.Once
 }
 
 // OperatorNamespace is the namespace that the shipped role has the Lease in.
@@ -82,6 +83,7 @@ func (e *Environment) StartOperatorUnelected(t testing.TB, namespaces []string, 
 		MetricsAddress:     "0",
 		HealthAddress:      "0",
 		Registry:           prometheus.NewRegistry(),
+		Now:                time.Now,
 		Logger:             logr.Discard(),
 		SkipNameValidation: true,
 	}
