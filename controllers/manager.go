@@ -65,6 +65,9 @@ type Options struct {
 	// pod's own.
 	LeaderElection          bool
 	LeaderElectionNamespace string
+	// Identity of this operator in its Lease, for example the pod's name. A process that starts again in the same pod
+	// takes its own Lease up at once, since the one before it is gone. Random if empty.
+	Identity string
 	// Registry takes the operator's own metrics.
 	Registry prometheus.Registerer
 	// Logger of the manager and the reconcilers.
@@ -96,20 +99,23 @@ func NewManager(ctx context.Context, config *rest.Config, opts Options) (manager
 	}
 	config = rest.CopyConfig(config)
 	config.QPS = -1 // the API server's priority and fairness is the limit
+	lock, err := newLease(config, opts)
+	if err != nil {
+		return nil, err
+	}
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme:                        scheme,
-		Cache:                         cacheOptions(opts.Namespaces),
-		NewClient:                     newClient(opts.WrapClient),
-		Logger:                        opts.Logger,
-		Metrics:                       metricsOptions(opts),
-		HealthProbeBindAddress:        opts.HealthAddress,
-		LeaderElection:                opts.LeaderElection,
-		LeaderElectionID:              leaderElectionID,
-		LeaderElectionNamespace:       opts.LeaderElectionNamespace,
-		LeaderElectionReleaseOnCancel: true,
-		LeaseDuration:                 ptr(leaseDuration),
-		RenewDeadline:                 ptr(renewDeadline),
-		RetryPeriod:                   ptr(retryPeriod),
+		Scheme:                              scheme,
+		Cache:                               cacheOptions(opts.Namespaces),
+		NewClient:                           newClient(opts.WrapClient),
+		Logger:                              opts.Logger,
+		Metrics:                             metricsOptions(opts),
+		HealthProbeBindAddress:              opts.HealthAddress,
+		LeaderElection:                      opts.LeaderElection,
+		LeaderElectionResourceLockInterface: lock,
+		LeaderElectionReleaseOnCancel:       true,
+		LeaseDuration:                       ptr(leaseDuration),
+		RenewDeadline:                       ptr(renewDeadline),
+		RetryPeriod:                         ptr(retryPeriod),
 		Controller: ctrlconfig.Controller{
 			MaxConcurrentReconciles: opts.Concurrency,
 			ReconciliationTimeout:   reconcileTimeout,

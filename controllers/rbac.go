@@ -33,6 +33,5 @@ package controllers
 // Where the API server is, for the NetworkPolicies.
 // +kubebuilder:rbac:groups=discovery.k8s.io,namespace=default,resources=endpointslices,verbs=list;watch
 
-// The election of a leader, in the operator's own namespace, and the events that tell of it.
-// +kubebuilder:rbac:groups="",namespace=aalis-system,resources=events,verbs=create;patch
+// The election of a leader, in the operator's own namespace.
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=aalis-system,resources=leases,verbs=get;create;update

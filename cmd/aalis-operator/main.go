@@ -5,6 +5,7 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -15,6 +16,9 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -63,6 +67,10 @@ func run(args []string) error {
 	ctx := ctrl.SetupSignalHandler()
 	s.options.Catalog, s.options.Logger = cat, logger
 	s.options.Registry, s.options.Now = metrics.Registry, time.Now
+	s.options.Identity = os.Getenv("POD_NAME")
+	if err := awaitAPI(ctx, config, logger); err != nil {
+		return err
+	}
 	mgr, err := controllers.NewManager(ctx, config, s.options)
 	if err != nil {
 		return err
@@ -137,4 +145,25 @@ func list(text string) []string {
 		}
 	}
 	return out
+}
+
+// apiRetry is the pause between two looks for the API server.
+const apiRetry = 2 * time.Second
+
+// awaitAPI waits until the API server answers. To start while it is away is no error: a process that gave up would be
+// started again ever more seldom, and come back long after the API server.
+func awaitAPI(ctx context.Context, config *rest.Config, logger logr.Logger) error {
+	client, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return fmt.Errorf("finding the cluster: %w", err)
+	}
+	told := false
+	return wait.PollUntilContextCancel(ctx, apiRetry, true, func(context.Context) (bool, error) {
+		_, err := client.ServerVersion()
+		if err != nil && !told {
+			told = true
+			logger.Info("Waiting for the API server", "error", err.Error())
+		}
+		return err == nil, nil
+	})
 }

@@ -53,7 +53,7 @@ func (c *Cluster) prepareHost(ctx context.Context) error {
 		return err
 	}
 	for _, n := range c.Nodes {
-		if err := host.EnsureBridge(ctx, n.Bridge, n.Gateway); err != nil {
+		if err := host.EnsureBridge(ctx, n.Bridge, n.Gateway, layout.ServiceCIDR); err != nil {
 			return err
 		}
 	}

@@ -13,8 +13,13 @@ import (
 	"strings"
 )
 
-// EnsureBridge makes a node's bridge with its address, unless it is there.
-func EnsureBridge(ctx context.Context, name, address string) error {
+// guardPriority is the place of the routing rule that EnsureBridge adds; it tells our rule from others.
+const guardPriority = "9610"
+
+// EnsureBridge makes a node's bridge with its address, unless it is there. What comes from the bridge for an address
+// of a Service that kube-proxy does not translate, as while the API server is away, is unreachable: it would go out to
+// the machine's gateway, past the firewall, where kube-router accepts all that its policies allow.
+func EnsureBridge(ctx context.Context, name, address, serviceCIDR string) error {
 	if _, err := net.InterfaceByName(name); err != nil {
 		if _, err := run(ctx, "", "ip", "link", "add", "name", name, "type", "bridge"); err != nil {
 			return err
@@ -28,11 +33,28 @@ func EnsureBridge(ctx context.Context, name, address string) error {
 			return err
 		}
 	}
-	return nil
+	if err := removeGuard(ctx); err != nil {
+		return err
+	}
+	_, err := run(ctx, "", "ip", "rule", "add", "priority", guardPriority, "iif", name, "to", serviceCIDR, "unreachable")
+	return err
 }
 
-// RemoveBridge removes a bridge and the pods' interfaces that hang on it.
+// removeGuard removes the rule of EnsureBridge, if it is there.
+func removeGuard(ctx context.Context) error {
+	rules, err := run(ctx, "", "ip", "rule", "show", "priority", guardPriority)
+	if err != nil || strings.TrimSpace(rules) == "" {
+		return err
+	}
+	_, err = run(ctx, "", "ip", "rule", "del", "priority", guardPriority)
+	return err
+}
+
+// RemoveBridge removes a bridge and the pods' interfaces that hang on it, and the rule that EnsureBridge added.
 func RemoveBridge(ctx context.Context, name string) error {
+	if err := removeGuard(ctx); err != nil {
+		return err
+	}
 	if _, err := net.InterfaceByName(name); err != nil {
 		return nil //nolint:nilerr // a bridge that cannot be found is a bridge that is gone
 	}
