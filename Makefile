@@ -77,9 +77,9 @@ chart-lint: ## Lint the chart and validate what it renders.
 	hack/chart-lint.sh
 
 test-unit: ## Unit tests with -race.
-	go test -race -p $(P) $$(go list ./... | grep -v -e /test/e2e -e /controllers/envtest)
+	go test -race -p $(P) $$(go list ./... | grep -v -e /test/e2e -e aalis-operator/controllers)
 
-test-envtest: ## Controller tests against a real kube-apiserver.
+test-envtest: ## The operator's tests, with a real kube-apiserver where controllers need one.
 	KUBEBUILDER_ASSETS="$$(go run ./hack/cluster binaries --only envtest)" go test -race -p 1 -timeout 20m ./controllers/...
 
 test-e2e: cluster images deploy ## End to end on the cluster, with real pods.
