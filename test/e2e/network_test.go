@@ -33,11 +33,11 @@ func TestEgressIsWhatIsDeclared(t *testing.T) {
 	b.llmConfig = fmt.Sprintf(`{baseUrl: "http://%s:8080", customModels: gpt-4o-mini}`, address)
 	start(ctx, t, b)
 	blocked := func(ctx context.Context) (bool, string) {
-		answer, err := cluster.Ask(ctx, ns, b.name, "e2e-"+harness.ShortID(), "#say reached", io.Discard)
+		answer, err := cluster.Ask(ctx, ns, b.name, "e2e-"+harness.ShortID(), "#say egress-is-open", io.Discard)
 		if err != nil {
 			return false, err.Error()
 		}
-		return !strings.Contains(answer, "reached"), answer
+		return !strings.Contains(answer, "egress-is-open"), answer
 	}
 	eventually(ctx, t, "a private address that is out of reach", time.Minute, blocked)
 
@@ -45,7 +45,7 @@ func TestEgressIsWhatIsDeclared(t *testing.T) {
 	must(t, cluster.Apply(ctx, ns, allowed))
 	eventually(ctx, t, "the address that is allowed now", time.Minute, func(ctx context.Context) (bool, string) {
 		ok, answer := blocked(ctx)
-		return !ok && strings.Contains(answer, "reached"), answer
+		return !ok && strings.Contains(answer, "egress-is-open"), answer
 	})
 	if n := restarts(ctx, t, b); n != 0 {
 		t.Errorf("another egress rule must not restart the pod, it restarted %d times", n)
