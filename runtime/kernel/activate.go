@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/aalis-dev/aalis-operator/runtime/recompute"
 )
@@ -65,7 +64,7 @@ func (m *Manager) beginActivation(id string) (*entry, *Context, func() error) {
 	if e == nil || e.state != recompute.Pending || e.ctx != nil || m.aborted() {
 		return nil, nil, nil
 	}
-	for _, s := range e.required() {
+	for _, s := range e.declared.Required {
 		if m.root.services.winner(newSymbol(s)) == nil {
 			return nil, nil, nil
 		}
@@ -89,24 +88,22 @@ func (m *Manager) aborted() bool {
 	}
 }
 
-// await runs an apply function until it returns, its context has been torn down, or it takes too long. Its goroutine may
+// await runs an apply function until it returns, its context has been torn down, or it takes too long. The function may
 // outlive the call; teardown waits for it once more and then leaves it to itself.
 func (m *Manager) await(c *Context, apply func() error) error {
-	var late <-chan time.Time
-	if m.applyTimeout > 0 {
-		timer := time.NewTimer(m.applyTimeout)
-		defer timer.Stop()
-		late = timer.C
-	}
-	done := background(apply)
+	late := m.worker.alarm(m.applyTimeout)
 	select {
-	case err := <-done:
+	case err := <-m.worker.start(apply):
+		m.worker.ended(err)
 		return err
 	case <-c.ended:
+		m.worker.leave()
 		return errTornDown
 	case <-late:
+		m.worker.leave()
 		return fmt.Errorf("apply did not return within %s", m.applyTimeout)
 	case <-m.abort:
+		m.worker.leave()
 		return errStopping
 	}
 }
@@ -130,20 +127,20 @@ func (m *Manager) undeclared(e *entry) (names []string) {
 	if !m.root.devMode {
 		return nil
 	}
-	for _, p := range m.root.services.providers() {
-		if p.Owner == e.id && !slices.Contains(e.module.Provides, p.Service) && !slices.Contains(names, p.Service) {
-			names = append(names, p.Service)
+	for _, s := range e.ctx.provided() {
+		if !slices.Contains(e.declared.Provides, s) && !slices.Contains(e.declared.MayProvide, s) {
+			names = append(names, s)
 		}
 	}
 	slices.Sort(names)
-	return names
+	return slices.Compact(names)
 }
 
 func (m *Manager) bindLocked(e *entry) {
 	if !e.module.RequiresBounceOnDepChange {
 		return
 	}
-	for _, s := range slices.Concat(e.required(), e.module.Inject.Optional) {
+	for _, s := range slices.Concat(e.declared.Required, e.declared.Optional) {
 		if w := m.root.services.winner(newSymbol(s)); w != nil {
 			e.bound = append(e.bound, w.provider())
 		}

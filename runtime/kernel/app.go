@@ -67,6 +67,7 @@ type App struct {
 	root    *Context
 	manager *Manager
 	level   slog.LevelVar
+	logs    LogHub
 	config  atomic.Pointer[Config] // what was applied last; never modified
 	turn    chan struct{}          // held by Start and Apply, which change the config one at a time
 
@@ -92,6 +93,7 @@ func New(opts Options) (*App, error) {
 	opts.DrainTimeout = timeoutOf(opts.DrainTimeout, DefaultDrainTimeout)
 	opts.ApplyTimeout = timeoutOf(opts.ApplyTimeout, DefaultApplyTimeout)
 	a := &App{opts: opts, catalog: modules, turn: make(chan struct{}, 1)}
+	a.logs.now = opts.Now
 	cfg := opts.Config.normal()
 	a.config.Store(&cfg)
 	a.root = newContext(a.newShared(cfg), nil, rootID)
@@ -125,11 +127,12 @@ func (a *App) newShared(cfg Config) *shared {
 	level, _ := parseLevel(cfg.LogLevel) // validated
 	a.level.Set(level)
 	s := &shared{
-		logger: slog.New(levelHandler{logger.Handler(), &a.level}),
+		logger: slog.New(logHandler{level: &a.level, hub: &a.logs, next: logger.Handler()}),
 		now:    a.opts.Now, dataDir: a.opts.DataDir, devMode: a.opts.DevMode,
-		disposeTimeout: a.opts.DisposeTimeout, drainTimeout: a.opts.DrainTimeout,
-		appName: func() string { return a.config.Load().Name },
+		disposeTimeout: a.opts.DisposeTimeout,
+		appName:        func() string { return a.config.Load().Name },
 	}
+	s.drainTimeout.Store(int64(a.opts.DrainTimeout))
 	s.init()
 	s.bus.markSticky(EventReady.symbol)
 	s.bus.markSticky(EventAppStarted.symbol)
@@ -153,6 +156,12 @@ func (a *App) Root() *Context { return a.root }
 // Plugins returns the plugin manager.
 func (a *App) Plugins() *Manager { return a.manager }
 
+// Logs returns the hub of the App's log records, which also go to Options.Logger.
+func (a *App) Logs() *LogHub { return &a.logs }
+
+// Totals counts what went over the bus since the App was made.
+func (a *App) Totals() Totals { return a.root.bus.totals() }
+
 // Stats counts what the App holds.
 func (a *App) Stats() Stats { return a.root.stats() }
 
@@ -161,6 +170,11 @@ func (a *App) LastRecompute() RecomputeInfo { return a.manager.lastRecompute() }
 
 // Validate checks a config as Apply would. The error joins one error per problem, each naming its path.
 func (a *App) Validate(cfg Config) error { return a.catalog.validate(cfg) }
+
+// SetDrainTimeout changes Options.DrainTimeout, with the same meaning, for drains that begin from now on.
+func (a *App) SetDrainTimeout(d time.Duration) {
+	a.root.drainTimeout.Store(int64(timeoutOf(d, DefaultDrainTimeout)))
+}
 
 // Config returns the config in effect: what was applied last, with what management calls changed since in the plugins.
 func (a *App) Config() Config {
@@ -197,7 +211,15 @@ func (a *App) Start(ctx context.Context) error {
 		return fmt.Errorf("starting the app: waiting for plugins: %w", err)
 	}
 	for _, e := range []Event[struct{}]{EventAppStarting, EventReady, EventAppStarted} {
-		e.Emit(ctx, a.root, struct{}{})
+		done := background(func() error { e.Emit(ctx, a.root, struct{}{}); return nil })
+		select {
+		case err := <-done:
+			if err != nil { // a listener ended the goroutine
+				logFailure(a.root.Logger(), err, "Event was not delivered to all", "event", e.name)
+			}
+		case <-ctx.Done():
+			return fmt.Errorf("starting the app: waiting for listeners of %s: %w", e.name, context.Cause(ctx))
+		}
 	}
 	return nil
 }

@@ -10,9 +10,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/aalis-dev/aalis-operator/runtime/kernel"
 	"github.com/aalis-dev/aalis-operator/runtime/kerneltest"
 	"github.com/aalis-dev/aalis-operator/runtime/recompute"
+	"github.com/aalis-dev/aalis-operator/runtime/schema"
 )
 
 func TestApp(t *testing.T) {
@@ -119,7 +122,7 @@ func TestApp(t *testing.T) {
 			t.Errorf("steps %v", got)
 		}
 	}))
-	t.Run("restart hands over to the strategy, one at a time", bubble(func(t *testing.T) {
+	t.Run("8.4.8 restart hands over to the strategy, one at a time", bubble(func(t *testing.T) {
 		r, gate := &trace{}, make(chan struct{})
 		var h *kerneltest.Harness
 		strategy := restartFunc(func(ctx context.Context, req kernel.RestartRequest) error {
@@ -142,6 +145,36 @@ func TestApp(t *testing.T) {
 		wantLog(t, h, "WARN", "Restart failed", "cannot spawn")
 		if err := kerneltest.New(t).App.Restart(background, nil); !errors.Is(err, kernel.ErrNoRestartStrategy) {
 			t.Errorf("without a strategy: %v", err)
+		}
+	}))
+	t.Run("8.4.1 enabling and disabling twice is as once", bubble(func(t *testing.T) {
+		h, r := kerneltest.New(t), &trace{}
+		register(t, h, spec{name: "p", cleanup: func() { r.add("cleaned") }, apply: func(*kernel.Context, map[string]any) error {
+			r.add("applied")
+			return nil
+		}}.module(), "")
+		h.Idle()
+		for range 2 {
+			disable(t, h, "p")
+		}
+		h.WantState("p", recompute.Disabled)
+		for range 2 {
+			must(t, h.App.Plugins().Enable("p"))
+		}
+		h.WantState("p", recompute.Active)
+		r.want(t, "applied", "cleaned", "applied")
+	}))
+	t.Run("8.4.2 what is saved has texts as they were given", bubble(func(t *testing.T) {
+		texts := map[string]any{"key": "${KEY}", "list": []any{"a\nb", "  "}}
+		m := spec{name: "p"}.module()
+		m.Config = schema.Object{Fields: []schema.Field{{Name: "key", Type: schema.Textarea, Secret: true}, {Name: "list", Type: schema.Array}}}
+		var saved kernel.Config
+		h := kerneltest.New(t, kerneltest.WithPlugin(m, "", texts), kerneltest.WithOptions(func(o *kernel.Options) {
+			o.Store = storeFunc(func(_ context.Context, c kernel.Config) error { saved = c; return nil })
+		}))
+		must(t, h.App.SaveConfig(context.Background()))
+		if diff := cmp.Diff(texts, saved.Plugins["p"].Config); diff != "" {
+			t.Errorf("saved (-want +got):\n%s", diff)
 		}
 	}))
 	t.Run("8.4.1 save hands over the config in effect, without a store it does nothing", bubble(func(t *testing.T) {
@@ -206,6 +239,24 @@ func TestDrain(t *testing.T) {
 		wantLog(t, h, "WARN", "Gave up draining", "stuck")
 		wantLog(t, h, "ERROR", "Drain failed", "drain=\"faulty\"", "cannot drain")
 		pass(time.Hour)
+	}))
+	t.Run("its bound can be changed while the app runs", bubble(func(t *testing.T) {
+		h, r := kerneltest.New(t), &trace{}
+		register(t, h, spec{name: "p", apply: drained(r, "turns", 2*time.Minute)}.module(), "")
+		h.Idle()
+		for _, tc := range []struct{ limit, takes time.Duration }{
+			{time.Second, time.Second}, {0, kernel.DefaultDrainTimeout}, {kernel.NoTimeout, 2 * time.Minute},
+		} {
+			h.App.SetDrainTimeout(tc.limit)
+			from := time.Now()
+			bounce(t, h, "p")
+			if took := time.Since(from); took != tc.takes {
+				t.Errorf("with %s draining took %s, want %s", tc.limit, took, tc.takes)
+			}
+			h.Idle()
+		}
+		unload(t, h, "p")
+		pass(2 * time.Minute) // for those that were given up
 	}))
 	t.Run("includes children and is not done when a dependency is lost", bubble(func(t *testing.T) {
 		h, r := kerneltest.New(t), &trace{}

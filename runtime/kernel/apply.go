@@ -91,7 +91,7 @@ type transition struct {
 
 func (t *transition) settings() {
 	t.report.Settings = t.root.settings.swap(t.next.Settings)
-	t.root.settings.notify(t.ctx, t.report.Settings)
+	t.root.settings.notify(t.ctx, t.report.Settings, t.opts.ApplyTimeout)
 }
 
 func (t *transition) preferences() {
@@ -116,6 +116,9 @@ func (t *transition) preferences() {
 func (t *transition) plugins() {
 	for _, id := range t.manager.teardownOrder() {
 		was, had := t.old.Plugins[id]
+		if !had {
+			was = t.manager.configOf(id) // registered at run time
+		}
 		if p, stays := t.next.Plugins[id]; stays {
 			t.change(id, was, p)
 		} else if had {
@@ -154,7 +157,7 @@ func (t *transition) change(id string, was, p PluginConfig) {
 		t.manager.replaceConfig(id, p)
 		t.note(t.manager.Disable(context.Background(), id), &t.report.Disabled, id)
 	case config && requires:
-	case config || p.Disabled || t.manager.state(id) == recompute.Disabled:
+	case config || t.manager.state(id) == recompute.Disabled:
 		t.manager.replaceConfig(id, p)
 		if !p.Disabled && !was.Disabled {
 			t.report.Reconfigured = append(t.report.Reconfigured, id)
@@ -177,7 +180,10 @@ func sameConfig(m Module, a, b map[string]any) bool {
 
 // teardownOrder lists the instances, consumers before providers.
 func (m *Manager) teardownOrder() []string {
-	order, _ := recompute.Order(m.entries())
+	m.mu.Lock()
+	entries := m.appendLocked(nil)
+	m.mu.Unlock()
+	order, _ := recompute.Order(entries)
 	slices.Reverse(order)
 	return order
 }
@@ -185,6 +191,16 @@ func (m *Manager) teardownOrder() []string {
 func (m *Manager) state(id string) recompute.State {
 	status, _ := m.Plugin(id)
 	return status.State
+}
+
+// configOf returns the config that an instance has now.
+func (m *Manager) configOf(id string) PluginConfig {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if e := m.byID[id]; e != nil {
+		return e.cfg.Clone()
+	}
+	return PluginConfig{}
 }
 
 // replaceConfig gives an instance a config that takes effect when it is applied next, and its requirements now.
@@ -201,6 +217,7 @@ func (m *Manager) replaceLocked(e *entry, p PluginConfig) {
 	e.cfg = p.Clone()
 	e.cfg.Module, e.cfg.Disabled = e.module.Name, disabled
 	e.config = e.module.Config.WithDefaults(p.Config)
+	e.declare()
 }
 
 // reconfigure lets an active plugin take a config over in place and reports whether it did.
@@ -223,6 +240,9 @@ func (m *Manager) reconfigure(id string, p PluginConfig) bool {
 	switch {
 	case err == nil:
 	case errors.Is(err, ErrNeedsBounce):
+		return false
+	case errors.Is(err, errTimeout):
+		c.giveUpAfter(m.applyTimeout, "waitingFor", "reconfigure")
 		return false
 	default:
 		logWarning(c.Logger(), err, "Plugin did not take its config over in place and is bounced")

@@ -235,4 +235,36 @@ func TestApply(t *testing.T) {
 		close(gate)
 		h.WantState("slow", recompute.Active)
 	}))
+	t.Run("an instance registered at run time is compared with what it has", bubble(func(t *testing.T) {
+		r := &trace{}
+		m := traced(r, "p", nil)
+		h := kerneltest.New(t, kerneltest.WithModules(m))
+		must(t, h.App.Plugins().Register(m, "", limit(5)))
+		h.Idle()
+		r.want(t, "start p 5")
+		same(t, h.Apply(func(c *kernel.Config) { c.Plugins["p"] = limit(5) }), kernel.ApplyReport{})
+		h.Apply(func(c *kernel.Config) { delete(c.Plugins, "p") })
+		r.want(t, "stop p")
+		must(t, h.App.Plugins().Register(m, "", limit(5)))
+		h.Idle()
+		same(t, h.Apply(func(c *kernel.Config) { c.Plugins["p"] = kernel.PluginConfig{} }), kernel.ApplyReport{Bounced: []string{"p"}})
+		r.want(t, "start p 5", "stop p", "start p 1")
+	}))
+	t.Run("an instance that the config disables and a person enabled sees new configs too", bubble(func(t *testing.T) {
+		r := &trace{}
+		h := kerneltest.New(t, kerneltest.WithModules(traced(r, "p", nil)), kerneltest.WithOptions(func(o *kernel.Options) {
+			o.Config.Plugins = map[string]kernel.PluginConfig{"p": {Disabled: true}}
+		}))
+		must(t, h.App.Plugins().Enable("p"))
+		h.WantState("p", recompute.Active)
+		cfg := h.App.Config()
+		cfg.Plugins["p"] = kernel.PluginConfig{Disabled: true, Config: map[string]any{"limit": 9}}
+		_, err := h.App.Apply(background, cfg)
+		must(t, err)
+		h.WantState("p", recompute.Active)
+		r.want(t, "start p 1", "stop p", "start p 9")
+		if h.App.Config().Plugins["p"].Disabled {
+			t.Error("the config in effect says that p is disabled")
+		}
+	}))
 }

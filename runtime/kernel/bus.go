@@ -49,6 +49,9 @@ func (l *handlerList) after(seq uint64) int {
 type eventSlot struct {
 	handlers atomic.Pointer[handlerList]
 	inFlight atomic.Int32
+	emitted  atomic.Uint64
+	failed   atomic.Uint64
+	dropped  atomic.Uint64
 	sticky   bool // set before the bus is shared
 	last     stickyValue
 }
@@ -64,6 +67,18 @@ type bus struct {
 	mu  sync.Mutex
 	dir directory[eventSlot]
 	n   int
+	// past is of events that nobody listens to any more.
+	past Totals
+}
+
+// Totals counts what went over a bus. The figures only grow.
+type Totals struct {
+	// Emitted counts emissions that met at least one handler.
+	Emitted uint64
+	// HandlerFailures counts errors and panics of handlers.
+	HandlerFailures uint64
+	// Dropped counts emissions that were given up because too many of the event were under way.
+	Dropped uint64
 }
 
 func (b *bus) init() {
@@ -71,6 +86,7 @@ func (b *bus) init() {
 		l := s.handlers.Load()
 		return !s.sticky && s.inFlight.Load() == 0 && (l == nil || len(l.items) == 0)
 	}
+	b.dir.dropped = func(s *eventSlot) { b.past.add(s) }
 }
 
 // markSticky makes an event sticky. Called before the bus is shared.
@@ -128,6 +144,30 @@ func (b *bus) remove(hs ...*handler) {
 		}
 		slot.handlers.Store(next)
 	}
+}
+
+func (t *Totals) add(s *eventSlot) {
+	t.Emitted += s.emitted.Load()
+	t.HandlerFailures += s.failed.Load()
+	t.Dropped += s.dropped.Load()
+}
+
+func (b *bus) totals() Totals {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := b.past
+	b.dir.each(func(_ string, s *eventSlot) { out.add(s) })
+	return out
+}
+
+// heard reports whether an event has handlers.
+func (b *bus) heard(sym symbol) bool {
+	slot := b.dir.find(sym)
+	if slot == nil {
+		return false
+	}
+	list := slot.handlers.Load()
+	return list != nil && len(list.items) > 0
 }
 
 func (b *bus) count() int {

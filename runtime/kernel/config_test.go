@@ -4,6 +4,7 @@
 package kernel_test
 
 import (
+	"context"
 	"encoding/json"
 	"math"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/aalis-dev/aalis-operator/runtime/kernel"
 	"github.com/aalis-dev/aalis-operator/runtime/kerneltest"
+	"github.com/aalis-dev/aalis-operator/runtime/schema"
 )
 
 func TestConfigValidation(t *testing.T) {
@@ -70,6 +72,14 @@ func TestConfigValidation(t *testing.T) {
 			}
 		})
 	}
+	t.Run("8.4.5 a plugin is applied with derived defaults, and what is given stays", bubble(func(t *testing.T) {
+		var got limits
+		m := kernel.Define(kernel.Module{Name: "p"}, limits{Limit: 1, Ratio: 2}, func(_ *kernel.Context, c limits) error { got = c; return nil })
+		kerneltest.New(t, kerneltest.WithPlugin(m, "", map[string]any{"limit": 5}))
+		if got != (limits{Limit: 5, Ratio: 2}) {
+			t.Errorf("applied with %+v", got)
+		}
+	}))
 	t.Run("8.4.1 missing fields have defaults", func(t *testing.T) {
 		app, err := kernel.New(kernel.Options{Now: now})
 		must(t, err)
@@ -231,4 +241,56 @@ func TestConfigClone(t *testing.T) {
 	if second.Plugins["p"].Config["limit"] != 3 || second.Preferences["llm"][0] != "a" || second.Settings["persona"][0] != '{' {
 		t.Errorf("the config in effect was changed from outside: %+v", second)
 	}
+}
+
+func limitsSchema(t *testing.T) schema.Object {
+	t.Helper()
+	o, err := schema.Of(limits{Limit: 1, Ratio: 2})
+	must(t, err)
+	return o
+}
+
+type fuzzed struct {
+	nested
+	Level  string             `json:"level" enum:"low|high"`
+	Any    any                `json:"any"`
+	List   []limits           `json:"list"`
+	ByName map[string]*limits `json:"byName"`
+}
+
+// FuzzConfig checks that any JSON as a plugin's config is refused with an error that names its path, or is one that the
+// plugin can decode, and that neither changes it.
+func FuzzConfig(f *testing.F) {
+	for _, seed := range []string{
+		`{}`, `null`, `{"name":"x","count":3}`, `{"name":7}`, `{"count":1.5}`, `{"count":1e300}`, `{"group":{"on":"x"}}`, `{"extra":null}`,
+		`{"list":[{"limit":1,"ratio":0.5},{}]}`, `{"list":[null]}`, `{"byName":{"a":{"limit":0}}}`, `{"level":"mid"}`, `{"any":[{"x":[]}]}`,
+		`{"NAME":"x"}`, `{"tags":["a",1]}`, `{"heads":{"a":"b"}}`, `{"nmae":"x"}`, `{"count":9007199254740993}`, `{"group":null}`,
+	} {
+		f.Add(seed)
+	}
+	app, err := kernel.New(kernel.Options{Now: time.Now, Modules: []kernel.Module{
+		kernel.Define(kernel.Module{Name: "p"}, fuzzed{}, func(*kernel.Context, fuzzed) error { return nil }),
+	}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { _ = app.Stop(context.Background()) })
+	f.Fuzz(func(t *testing.T, text string) {
+		var cfg map[string]any
+		if json.Unmarshal([]byte(text), &cfg) != nil {
+			t.Skip()
+		}
+		before, err := json.Marshal(cfg)
+		must(t, err)
+		err = app.Validate(kernel.Config{Plugins: map[string]kernel.PluginConfig{"p": {Config: cfg}}})
+		if err != nil && !strings.HasPrefix(err.Error(), "plugins[p].config.") {
+			t.Errorf("the error does not name the path: %v", err)
+		}
+		if _, derr := kernel.Decode(fuzzed{}, cfg); err == nil && derr != nil {
+			t.Errorf("%s is valid and cannot be decoded: %v", text, derr)
+		}
+		if after, _ := json.Marshal(cfg); string(after) != string(before) {
+			t.Errorf("the config changed from %s to %s", before, after)
+		}
+	})
 }

@@ -169,11 +169,10 @@ func (c *container) names() (names []string) {
 	return names
 }
 
-// providers lists every registration for the planner, by service name and then in resolution order.
-func (c *container) providers() []recompute.Provider {
+// providers appends every registration, those of one service in resolution order, to a list for the planner.
+func (c *container) providers(out []recompute.Provider) []recompute.Provider {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	out := make([]recompute.Provider, 0, c.n)
 	c.dir.each(func(_ string, s *serviceSlot) {
 		for _, e := range s.entries() {
 			out = append(out, e.provider())

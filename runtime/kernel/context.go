@@ -75,7 +75,7 @@ func (c *Context) Logger() *slog.Logger {
 	if c.id != rootID {
 		scope += ":" + c.id
 	}
-	l := c.logger.With("scope", scope)
+	l := c.logger.With(scopeKey, scope)
 	c.log.Store(l)
 	return l
 }
@@ -189,12 +189,26 @@ func (c *Context) ServiceNames() []string { return c.services.names() }
 
 func (c *Context) preferenceChanged(service string) {
 	c.syncWatchers(newSymbol(service))
-	EventServicePreferenceChanged.Emit(context.Background(), c, service)
+	emitOwn(c, EventServicePreferenceChanged, service)
 }
 
-func (c *Context) syncWatchers(sym symbol) {
-	for _, w := range c.services.watchers(sym) {
-		w.sync()
+// syncWatchers brings everybody's Whens of services up to date. These are other plugins' callbacks: bounded.
+func (c *Context) syncWatchers(services ...symbol) {
+	var watchers []*watcher
+	for _, sym := range services {
+		watchers = append(watchers, c.services.watchers(sym)...)
+	}
+	if len(watchers) == 0 {
+		return
+	}
+	err := bounded(c.disposeTimeout, func(context.Context) error {
+		for _, w := range watchers {
+			w.sync()
+		}
+		return nil
+	})
+	if err != nil {
+		c.giveUp("waitingFor", "service callbacks")
 	}
 }
 

@@ -5,6 +5,7 @@ package kernel
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -53,15 +54,17 @@ func (e Event[T]) Emit(ctx context.Context, k *Context, v T) {
 		emission = k.bus.remember(slot, box(v))
 	}
 	list := slot.handlers.Load()
-	if list == nil {
+	if list == nil || len(list.items) == 0 {
 		return
 	}
 	if slot.inFlight.Add(1) > maxInFlight {
 		slot.inFlight.Add(-1)
+		slot.dropped.Add(1)
 		k.Logger().Error("Dropped event", "event", e.name, "error", errTooDeep)
 		return
 	}
 	defer slot.inFlight.Add(-1)
+	slot.emitted.Add(1)
 	last := list.next + maxAddedDuringEmit
 	for i := 0; i < len(list.items); i++ {
 		h := list.items[i]
@@ -72,14 +75,32 @@ func (e Event[T]) Emit(ctx context.Context, k *Context, v T) {
 			continue
 		}
 		if fn, ok := h.fn.(func(context.Context, T) error); !ok {
+			slot.failed.Add(1)
 			h.report(fmt.Errorf("handler takes another type than the %T that was emitted", v))
 		} else if err := callHandler(ctx, fn, v); err != nil {
+			slot.failed.Add(1)
 			h.report(err)
 		}
 		if now := slot.handlers.Load(); now != list {
 			list = now
 			i = now.after(h.seq) - 1
 		}
+	}
+}
+
+// emitOwn emits an event of the kernel's own. Listeners that take longer than the dispose timeout still have their turn,
+// but are not waited for: no plugin can hold the kernel up.
+func emitOwn[T any](c *Context, e Event[T], v T) {
+	if !c.bus.heard(e.symbol) {
+		return
+	}
+	err := bounded(c.disposeTimeout, func(ctx context.Context) error { e.Emit(ctx, c, v); return nil })
+	switch {
+	case err == nil:
+	case errors.Is(err, errTimeout):
+		c.giveUp("waitingFor", "listeners of "+e.name)
+	default: // a listener ended the goroutine
+		logFailure(c.Logger(), err, "Event was not delivered to all", "event", e.name)
 	}
 }
 

@@ -86,6 +86,7 @@ func (e *entry) configure(cfg PluginConfig) error {
 	}
 	e.cfg = cfg.Clone()
 	e.config = e.module.Config.WithDefaults(cfg.Config)
+	e.declare()
 	return nil
 }
 
@@ -262,8 +263,9 @@ func (m *Manager) Bounce(ctx context.Context, id string, opts ...BounceOption) e
 			m.mu.Unlock()
 			return fmt.Errorf("bouncing plugin %s: %w", id, err)
 		}
-		provides := e.module.Provides
-		e.module, e.cfg, e.config = next.module, next.cfg, next.config
+		provides := slices.Concat(e.declared.Provides, e.declared.MayProvide)
+		next.cfg.Disabled = e.cfg.Disabled
+		e.module, e.cfg, e.config, e.declared = next.module, next.cfg, next.config, next.declared
 		m.setLocked(e, recompute.Pending, "")
 		c := e.ctx
 		m.mu.Unlock()
@@ -311,6 +313,7 @@ func (m *Manager) next(e *entry, b bounce) (*entry, error) {
 	if b.config != nil {
 		cfg.Config = b.config
 	}
+	cfg.Module = next.module.Name
 	return next, next.configure(cfg)
 }
 

@@ -32,12 +32,19 @@ type Manager struct {
 	running      bool              // a recompute goroutine exists
 	depth        int               // management calls under way
 	queued       *recompute.Reason // what the next recompute is for: nil or &merged
+	unrest       int               // recomputes in a row that changed nothing
 	merged       recompute.Reason
 	shuttingDown bool
 	waiting      chan struct{} // closed when idle; nil if nobody waits
 	last         RecomputeInfo
 	notes        []func(Observer)
 	telling      bool
+
+	// These belong to the recompute goroutine.
+	worker    worker
+	planner   recompute.Planner
+	entries   []recompute.Entry
+	providers []recompute.Provider
 }
 
 func newManager(root *Context, opts Options) *Manager {
@@ -74,7 +81,8 @@ func (m *Manager) run() {
 	for {
 		m.mu.Lock()
 		if m.queued == nil || m.depth > 0 {
-			m.running = false
+			m.worker.leave()
+			m.running, m.unrest = false, 0
 			m.releaseLocked()
 			m.mu.Unlock()
 			return
@@ -206,4 +214,4 @@ func (m *Manager) tell() {
 	m.mu.Unlock()
 }
 
-func (m *Manager) emit(event Event[string], id string) { event.Emit(context.Background(), m.root, id) }
+func (m *Manager) emit(event Event[string], id string) { emitOwn(m.root, event, id) }

@@ -151,6 +151,37 @@ func TestManager(t *testing.T) {
 		h.WantState("p", recompute.Active)
 		wantLog(t, h, "WARN", "does not declare", "[extra]")
 	}))
+	t.Run("8.3.8 services that may come and go are neither required of the plugin nor warned of", bubble(func(t *testing.T) {
+		h := kerneltest.New(t)
+		m := spec{name: "p", apply: func(k *kernel.Context, _ map[string]any) error {
+			service("declared").Provide(k, "x")
+			service("surprise").Provide(k, "x")
+			return nil
+		}}.module()
+		m.MayProvide = []string{"declared", "model"}
+		register(t, h, m, "")
+		h.WantState("p", recompute.Active)
+		wantLog(t, h, "does not declare", `services="[surprise]"`)
+		register(t, h, spec{name: "c", requires: []string{"model"}}.module(), "")
+		h.Idle()
+		if got := h.Plugin("c").Message; got != "waiting for service model (p may provide it and does not at present)" {
+			t.Errorf("message %q", got)
+		}
+		if got := h.Plugin("p").MayProvide; len(got) != 2 {
+			t.Errorf("the status has %v", got)
+		}
+	}))
+	t.Run("8.3.9 a bounce evicts those who asked for it of a service that may come and go", bubble(func(t *testing.T) {
+		h, r := kerneltest.New(t), &trace{}
+		m := spec{name: "p", cleanup: func() { r.add("p") }}.module()
+		m.MayProvide = []string{"model"}
+		register(t, h, m, "")
+		register(t, h, spec{name: "c", optional: []string{"model"}, bounce: true, cleanup: func() { r.add("c") }}.module(), "")
+		h.Idle()
+		bounce(t, h, "p")
+		h.WantState("c", recompute.Active)
+		r.want(t, "c", "p")
+	}))
 	t.Run("8.3.9 an optional consumer is not bounced with its provider unless it asks to be", bubble(func(t *testing.T) {
 		h, r := kerneltest.New(t), &trace{}
 		register(t, h, spec{name: "p", provides: []string{"s"}}.module(), "")

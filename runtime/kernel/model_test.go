@@ -31,7 +31,7 @@ func sizeOfModel() modelSize {
 	if os.Getenv("AALIS_FULL") == "1" {
 		return modelSize{runs: 20, plugins: 200, services: 120, batches: 2000}
 	}
-	return modelSize{runs: 12, plugins: 16, services: 12, batches: 40}
+	return modelSize{runs: 3, plugins: 100, services: 60, batches: 600}
 }
 
 // Behaviours of an instance, decided when it starts.
@@ -130,7 +130,61 @@ type world struct {
 	known   map[string]bool   // registered
 	latest  map[string]string // what a When of the host has attached
 	stopped []string          // order of cleanups
+	infos   []kernel.RecomputeInfo
 	wrong   []string
+}
+
+// Recomputed implements kernel.Observer.
+func (w *world) Recomputed(info kernel.RecomputeInfo) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.infos = append(w.infos, info)
+}
+
+// PluginChanged implements kernel.Observer.
+func (w *world) PluginChanged(kernel.PluginStatus) {}
+
+// checkRecomputes checks every recompute since the last check: that it came to rest, and that it retired consumers before
+// the plugins that they require. What retires in different rounds has no such order, so the latter is for those of one round.
+func (w *world) checkRecomputes() {
+	w.mu.Lock()
+	infos := w.infos
+	w.infos = nil
+	w.mu.Unlock()
+	for _, info := range infos {
+		if info.Rounds >= recompute.MaxRounds {
+			w.fault("a recompute took %d rounds", info.Rounds)
+		}
+		if info.Rounds == 1 {
+			w.checkOrder("was retired", info.Retired)
+		}
+	}
+}
+
+// checkOrder checks that in a list of plugins that went, which were all active, consumers are before those who provide what
+// they require, except in a cycle. (One that is behind a cycle only may go before its members have all gone.)
+func (w *world) checkOrder(what string, gone []string) {
+	owner, requires, at := map[string][]string{}, map[string][]string{}, map[string]int{}
+	for i, id := range gone {
+		at[id] = i
+	}
+	for _, s := range w.plan.specs {
+		if _, went := at[s.name]; went {
+			requires[s.name] = s.requires
+			for _, p := range s.provides {
+				owner[p] = append(owner[p], s.name)
+			}
+		}
+	}
+	for _, id := range gone {
+		for _, s := range requires[id] {
+			for _, p := range owner[s] {
+				if at[p] < at[id] && !slices.Contains(upstream(p, requires, owner), id) {
+					w.fault("%s %s before %s, which requires it", p, what, id)
+				}
+			}
+		}
+	}
 }
 
 func (w *world) fault(format string, args ...any) {
@@ -280,9 +334,7 @@ func (w *world) check() {
 	}
 	w.checkServices(owners)
 	w.checkStats(active, owners)
-	if info := w.h.App.LastRecompute(); info.Rounds >= recompute.MaxRounds {
-		w.fault("a recompute took %d rounds", info.Rounds)
-	}
+	w.checkRecomputes()
 }
 
 func (w *world) checkPlugin(p kernel.PluginStatus, owners map[string][]string) {
@@ -368,7 +420,9 @@ func runPlan(t *testing.T, p plan, services int) (wrong []string) {
 		plan: p, host: map[int]func(){}, next: map[string]int{}, failed: map[string]bool{}, alive: map[string]int{},
 		off: map[string]bool{}, known: map[string]bool{}, latest: map[string]string{},
 	}
-	w.h = kerneltest.New(t, kerneltest.WithOptions(func(o *kernel.Options) { o.DevMode, o.Logger = false, nil }))
+	w.h = kerneltest.New(t, kerneltest.WithOptions(func(o *kernel.Options) {
+		o.DevMode, o.Logger, o.Observer = false, nil, w
+	}))
 	for i := range services {
 		name := fmt.Sprintf("s%d", i)
 		w.latest[name] = ""
@@ -401,28 +455,19 @@ func runPlan(t *testing.T, p plan, services int) (wrong []string) {
 	return w.stop()
 }
 
-// stop stops the kernel and checks that consumers went before the plugins they require, as far as there is no cycle.
+// stop stops the kernel and checks that consumers went before the plugins they require, as far as there is no cycle, and
+// that nothing is left.
 func (w *world) stop() []string {
-	owner, requires := map[string][]string{}, map[string][]string{}
+	active := map[string]bool{}
 	for _, p := range w.h.App.Plugins().Status() {
-		if p.State == recompute.Active {
-			requires[p.ID] = p.Required
-			for _, s := range p.Provides {
-				owner[s] = append(owner[s], p.ID)
-			}
-		}
+		active[p.ID] = p.State == recompute.Active
 	}
 	w.stopped = nil
 	w.h.Stop()
-	at := map[string]int{}
-	for i, id := range w.stopped {
-		at[id] = i
-	}
-	for id := range requires {
-		for _, p := range upstream(id, requires, owner) {
-			if p != id && !slices.Contains(upstream(p, requires, owner), id) && at[p] < at[id] {
-				w.fault("%s stopped before %s, which requires it", p, id)
-			}
+	w.checkOrder("stopped", w.stopped)
+	for id, was := range active {
+		if was != slices.Contains(w.stopped, id) {
+			w.fault("%s was active (%v) and stopped (%v)", id, was, !was)
 		}
 	}
 	if s := w.h.App.Stats(); s != (kernel.Stats{}) {

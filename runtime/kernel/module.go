@@ -51,7 +51,9 @@ type Module struct {
 
 	Inject Inject
 	// Provides lists the services that Apply must register; a module that does not ends in error.
-	Provides    []string
+	Provides []string
+	// MayProvide lists services that the plugin registers as it goes, and may withdraw: nothing counts on them.
+	MayProvide  []string
 	Permissions []Permission
 
 	// OnByDefault modules are part of a bot that does not mention them. The kernel runs only what its Config lists;

@@ -122,11 +122,8 @@ func (c *Context) drain(ctx context.Context) {
 }
 
 func (c *Context) runDrains(ctx context.Context, items []drainItem) {
-	limit := context.WithCancel
-	if d := c.drainTimeout; d > 0 {
-		limit = func(ctx context.Context) (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, d) }
-	}
-	ctx, cancel := limit(ctx)
+	limit := c.drainLimit()
+	ctx, cancel := limitedContext(ctx, limit)
 	defer cancel()
 	var mu sync.Mutex
 	running := map[int]string{}
@@ -154,10 +151,11 @@ func (c *Context) runDrains(ctx context.Context, items []drainItem) {
 	case <-c.lifetime.Done(): // torn down by somebody else meanwhile
 	}
 	mu.Lock()
-	defer mu.Unlock()
-	if len(running) > 0 {
-		c.abandoned.Add(int64(len(running)))
-		c.Logger().Warn("Gave up draining", "drains", strings.Join(sortedLabels(running), ", "), "timeout", c.drainTimeout)
+	left := sortedLabels(running)
+	mu.Unlock()
+	if len(left) > 0 {
+		c.abandoned.Add(int64(len(left)))
+		c.Logger().Warn("Gave up draining", "drains", strings.Join(left, ", "), "timeout", limit)
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 func TestPurity(t *testing.T) {
 	allowed := []string{
 		"bytes", "cmp", "context", "encoding/json", "errors", "fmt", "log/slog", "maps", "reflect", "runtime/debug", "slices",
-		"sort", "strings", "sync", "sync/atomic", "time",
+		"sort", "strconv", "strings", "sync", "sync/atomic", "time",
 		"github.com/aalis-dev/aalis-operator/runtime/recompute", "github.com/aalis-dev/aalis-operator/runtime/schema",
 	}
 	files, err := os.ReadDir(".")

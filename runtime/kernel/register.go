@@ -3,7 +3,7 @@
 
 package kernel
 
-import "context"
+import "slices"
 
 // enter puts an item on the chain and registers it, as one step that a teardown sees whole or not at all. It reports
 // whether the context still takes registrations and warns if not.
@@ -28,6 +28,22 @@ func (c *Context) leave(d *disposable) {
 }
 
 func nothing() {}
+
+// provided lists the services that the context and its children have registered.
+func (c *Context) provided() (names []string) {
+	c.mu.Lock()
+	for d := c.chain.first; d != nil; d = d.next {
+		if e, ok := d.item.(*serviceEntry); ok {
+			names = append(names, e.service.name)
+		}
+	}
+	children := slices.Clone(c.children)
+	c.mu.Unlock()
+	for _, child := range children {
+		names = append(names, child.provided()...)
+	}
+	return names
+}
 
 func (c *Context) provide(e *serviceEntry) (off func()) {
 	if c.devMode {
@@ -64,7 +80,7 @@ func (c *Context) announceRest(sym symbol, up bool) {
 	if up {
 		event = EventServiceRegistered
 	}
-	event.Emit(context.Background(), c, sym.name)
+	emitOwn(c, event, sym.name)
 }
 
 func (c *Context) watchService(w *watcher) (off func()) {

@@ -29,9 +29,8 @@ func (m *Manager) recompute(reason recompute.Reason) {
 		}
 		reason = recompute.Degrade(reason)
 	}
-	m.finish(info)
-	if !shutdown {
-		EventPluginsChanged.Emit(context.Background(), m.root, struct{}{})
+	if m.finish(info) && !shutdown {
+		emitOwn(m.root, EventPluginsChanged, struct{}{})
 	}
 }
 
@@ -65,8 +64,18 @@ func (m *Manager) giveUp(info *RecomputeInfo) {
 	}
 }
 
-func (m *Manager) finish(info RecomputeInfo) {
+// maxUnrest is how many recomputes that change nothing may follow one another, each asked for during the one before.
+const maxUnrest = 100
+
+// finish notes the end of a recompute and reports whether it is to be announced: it is not when listeners of plugins:changed
+// answer each announcement with something that asks for the next recompute, because that would go on for ever.
+func (m *Manager) finish(info RecomputeInfo) (announce bool) {
 	m.mu.Lock()
+	if m.unrest++; info.Rounds > 0 {
+		m.unrest = 0
+	}
+	announce = m.unrest <= maxUnrest
+	first := m.unrest == maxUnrest+1
 	info.At, info.Count = m.root.now(), m.last.Count+1
 	m.last = info
 	if m.observer != nil {
@@ -74,12 +83,16 @@ func (m *Manager) finish(info RecomputeInfo) {
 	}
 	m.mu.Unlock()
 	m.tell()
+	if first {
+		m.root.Logger().Warn("Recomputes follow one another without an end and change nothing: not announced until that stops",
+			"reason", string(info.Reason.Kind), "service", info.Reason.Service)
+	}
+	return announce
 }
 
 // round carries out one plan and reports whether that changed anything. A failed activation does not count.
 func (m *Manager) round(reason recompute.Reason, info *RecomputeInfo) (changed bool) {
-	entries := m.snapshot()
-	plan := recompute.Plan(entries, m.root.services.providers(), reason)
+	plan := m.plan(reason, true)
 	ctx, cancel := m.drainLimit()
 	defer cancel()
 	for _, r := range plan.Retire {
@@ -98,36 +111,31 @@ func (m *Manager) round(reason recompute.Reason, info *RecomputeInfo) (changed b
 		changed = true
 	}
 	if failed && !changed { // there is no next round, and this one's plan had counted on what failed
-		plan = recompute.Plan(m.entries(), m.root.services.providers(), recompute.Degrade(reason))
+		plan = m.plan(recompute.Degrade(reason), false)
 	}
 	m.explain(plan.Waiting)
 	m.tell()
 	return changed
 }
 
-// snapshot lists the entries for a plan. What is queued by now is answered by that plan and dropped, unless its reason
-// has a meaning of its own.
-func (m *Manager) snapshot() []recompute.Entry {
+// plan asks the planner. With answers set, what is queued by now is answered by this plan and dropped, unless its reason has
+// a meaning of its own.
+func (m *Manager) plan(reason recompute.Reason, answers bool) recompute.Round {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	if q := m.queued; q != nil && (q.Kind == recompute.PluginStateChanged || q.Kind == recompute.ServiceUp) {
+	if q := m.queued; answers && q != nil && (q.Kind == recompute.PluginStateChanged || q.Kind == recompute.ServiceUp) {
 		m.queued = nil
 	}
-	return m.entriesLocked()
+	m.entries = m.appendLocked(m.entries[:0])
+	m.mu.Unlock()
+	m.providers = m.root.services.providers(m.providers[:0])
+	return m.planner.Plan(m.entries, m.providers, reason)
 }
 
-func (m *Manager) entries() []recompute.Entry {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.entriesLocked()
-}
-
-func (m *Manager) entriesLocked() []recompute.Entry {
-	entries := make([]recompute.Entry, len(m.order))
-	for i, e := range m.order {
-		entries[i] = e.plan()
+func (m *Manager) appendLocked(to []recompute.Entry) []recompute.Entry {
+	for _, e := range m.order {
+		to = append(to, e.plan())
 	}
-	return entries
+	return to
 }
 
 // explain writes down why pending entries wait.
@@ -146,10 +154,7 @@ func (m *Manager) explain(waits []recompute.Wait) {
 
 // drainLimit is the one limit within which a shutdown drains all plugins.
 func (m *Manager) drainLimit() (context.Context, context.CancelFunc) {
-	if d := m.root.drainTimeout; d > 0 {
-		return context.WithTimeout(m.hurry, d)
-	}
-	return context.WithCancel(m.hurry)
+	return limitedContext(m.hurry, m.root.drainLimit())
 }
 
 // retirePlanned retires an entry that is still what the plan took it for. Only a shutdown drains: otherwise what the

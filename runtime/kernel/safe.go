@@ -76,8 +76,13 @@ func bounded(limit time.Duration, fn func(ctx context.Context) error) error {
 }
 
 func limitContext(limit time.Duration) (context.Context, context.CancelFunc) {
+	return limitedContext(context.Background(), limit)
+}
+
+// limitedContext derives a context that ends after limit, or only with its parent for a limit of 0.
+func limitedContext(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	if limit <= 0 {
-		return context.WithCancel(context.Background())
+		return context.WithCancel(ctx)
 	}
-	return context.WithTimeout(context.Background(), limit)
+	return context.WithTimeout(ctx, limit)
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Setting is the typed key of a top-level config key, as "persona" or "agent". Settings change without any bounce.
@@ -159,14 +160,26 @@ func (s *settings) remove(w *settingWatch) {
 	}
 }
 
-// notify tells the watchers of the given keys, in order of registration.
-func (s *settings) notify(ctx context.Context, keys []string) {
+// notify tells the watchers of the given keys, in order of registration. When the limit is over they are still told, but
+// no longer waited for.
+func (s *settings) notify(ctx context.Context, keys []string, limit time.Duration) {
 	s.mu.Lock()
 	watches := s.watches
 	s.mu.Unlock()
+	over, cancel := limitContext(limit)
+	defer cancel()
 	for _, w := range watches {
-		if slices.Contains(keys, w.key) {
-			w.sync(ctx)
+		if !slices.Contains(keys, w.key) {
+			continue
+		}
+		done := background(func() error { w.sync(ctx); return nil })
+		select {
+		case err := <-done:
+			if err != nil { // the watch ended the goroutine
+				logWarning(w.owner.Logger(), err, "Setting was not taken over", "key", w.key)
+			}
+		case <-over.Done():
+			w.owner.giveUpAfter(limit, "waitingFor", "watch of setting "+w.key)
 		}
 	}
 }

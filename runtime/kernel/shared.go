@@ -25,8 +25,8 @@ type shared struct {
 	devMode bool
 	// disposeTimeout bounds every single step of a teardown that runs plugin code; 0 means no bound.
 	disposeTimeout time.Duration
-	// drainTimeout bounds the draining of one context; 0 means no bound.
-	drainTimeout time.Duration
+	// drainTimeout bounds the draining of one context, in nanoseconds; 0 means no bound.
+	drainTimeout atomic.Int64
 	// serviceChanged is told of registrations and withdrawals, after they happened and with no lock held.
 	serviceChanged func(name string, up bool)
 
@@ -42,6 +42,8 @@ func (s *shared) init() {
 	s.hooks.init()
 	s.points.init()
 }
+
+func (s *shared) drainLimit() time.Duration { return time.Duration(s.drainTimeout.Load()) }
 
 // claim enters a context under its id and reports whether the id was free.
 func (s *shared) claim(c *Context) bool {

@@ -21,9 +21,10 @@ type PluginStatus struct {
 	Message string
 	// Missing lists the required services that a pending plugin waits for.
 	Missing []string
-	// Provides, Required and Optional are the declared services; Required has those that the config asks for too.
-	Provides, Required, Optional []string
-	Core, Reusable               bool
+	// Provides, MayProvide, Required and Optional are the declared services; Required has those that the config asks for
+	// too.
+	Provides, MayProvide, Required, Optional []string
+	Core, Reusable                           bool
 	// Since is when the plugin entered its state.
 	Since time.Time
 }
@@ -56,6 +57,8 @@ type entry struct {
 	module Module
 	cfg    PluginConfig   // as given
 	config map[string]any // completed by defaults
+	// declared is what the module and the config declare, for the planner: replaced by declare and never modified.
+	declared recompute.Entry
 
 	state   recompute.State
 	err     string
@@ -68,38 +71,41 @@ type entry struct {
 	bound []recompute.Provider
 }
 
-func (e *entry) required() []string {
-	if len(e.cfg.Requires) == 0 {
-		return e.module.Inject.Required
-	}
-	out := slices.Clone(e.module.Inject.Required)
+// declare works out what the entry declares. It is called when the module or the config has changed.
+func (e *entry) declare() {
+	required := slices.Clone(e.module.Inject.Required)
 	for _, s := range e.cfg.Requires {
-		if !slices.Contains(out, s) {
-			out = append(out, s)
+		if !slices.Contains(required, s) {
+			required = append(required, s)
 		}
 	}
-	return out
+	e.declared = recompute.Entry{
+		ID: e.id, Provides: slices.Clone(e.module.Provides), MayProvide: slices.Clone(e.module.MayProvide),
+		Required: required, Optional: slices.Clone(e.module.Inject.Optional),
+		BounceOnDepChange: e.module.RequiresBounceOnDepChange,
+	}
 }
 
 // uses reports whether the module looks at any of these services.
 func (e *entry) uses(services []string) bool {
 	return slices.ContainsFunc(services, func(s string) bool {
-		return slices.Contains(e.required(), s) || slices.Contains(e.module.Inject.Optional, s)
+		return slices.Contains(e.declared.Required, s) || slices.Contains(e.declared.Optional, s)
 	})
 }
 
+// plan gives the entry as the planner sees it now.
 func (e *entry) plan() recompute.Entry {
-	return recompute.Entry{
-		ID: e.id, State: e.state, Provides: e.module.Provides, Required: e.required(), Optional: e.module.Inject.Optional,
-		BounceOnDepChange: e.module.RequiresBounceOnDepChange, Bound: e.bound,
-	}
+	out := e.declared
+	out.State, out.Bound = e.state, e.bound
+	return out
 }
 
 func (e *entry) status() PluginStatus {
 	return PluginStatus{
 		ID: e.id, Module: e.module.Name, DisplayName: e.module.DisplayName, State: e.state, Error: e.err,
-		Message: e.message, Missing: slices.Clone(e.missing), Provides: slices.Clone(e.module.Provides),
-		Required: slices.Clone(e.required()), Optional: slices.Clone(e.module.Inject.Optional),
-		Core: e.module.Core, Reusable: e.module.Reusable, Since: e.since,
+		Message: e.message, Missing: slices.Clone(e.missing), Provides: slices.Clone(e.declared.Provides),
+		MayProvide: slices.Clone(e.declared.MayProvide), Required: slices.Clone(e.declared.Required),
+		Optional: slices.Clone(e.declared.Optional),
+		Core:     e.module.Core, Reusable: e.module.Reusable, Since: e.since,
 	}
 }

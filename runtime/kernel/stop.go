@@ -35,7 +35,7 @@ func (a *App) Stop(ctx context.Context) error {
 
 func (a *App) stop() {
 	defer close(a.stopped)
-	EventAppStopping.Emit(context.Background(), a.root, struct{}{})
+	emitOwn(a.root, EventAppStopping, struct{}{})
 	a.settle()
 	a.manager.stopAll()
 	a.root.bus.clearSticky()
@@ -44,13 +44,21 @@ func (a *App) stop() {
 }
 
 // settle lets a recompute or a bounce under way come to its end, because a consumer that is stopped while its provider is
-// down could not flush. Plugins that are still being applied after the dispose timeout are given up.
+// down could not flush. Plugins that are still being applied after the dispose timeout are given up, and the wait as a whole
+// ends when a bounce had time to drain and to tear down: what keeps asking for recomputes does not keep the App from
+// stopping.
 func (a *App) settle() {
+	wait := a.manager.hurry
 	if limit := a.root.disposeTimeout; limit > 0 {
 		timer := time.AfterFunc(limit, a.manager.abortF)
 		defer timer.Stop()
+		if drain := a.root.drainLimit(); drain > 0 {
+			var cancel context.CancelFunc
+			wait, cancel = context.WithTimeout(wait, drain+2*limit)
+			defer cancel()
+		}
 	}
-	_ = a.manager.Idle(context.Background())
+	_ = a.manager.Idle(wait)
 }
 
 // RestartStrategy replaces the running process, or asks somebody to.
@@ -86,7 +94,7 @@ func (a *App) Restart(ctx context.Context, rollback any) error {
 		a.mu.Unlock()
 	}()
 	a.root.bus.clearSticky()
-	EventRestarting.Emit(ctx, a.root, struct{}{})
+	emitOwn(a.root, EventRestarting, struct{}{})
 	err := safely(func() error { return a.opts.Restart.Restart(ctx, RestartRequest{Stop: a.Stop, Rollback: rollback}) })
 	if err != nil {
 		logWarning(a.root.Logger(), err, "Restart failed")

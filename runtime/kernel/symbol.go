@@ -38,6 +38,8 @@ type directory[S any] struct {
 	used    int
 	// idle reports whether a slot holds nothing. Called with the owner's lock held.
 	idle func(*S) bool
+	// dropped is told of each slot that is dropped; may be nil. Called with the owner's lock held.
+	dropped func(*S)
 }
 
 // find returns the slot of a name, or nil.
@@ -77,8 +79,12 @@ func (d *directory[S]) rebuild(old *table[S]) *table[S] {
 	var keep []*cell[S]
 	if old != nil {
 		for i := range old.cells {
-			if c := old.cells[i].Load(); c != nil && !d.idle(&c.slot) {
+			switch c := old.cells[i].Load(); {
+			case c == nil:
+			case !d.idle(&c.slot):
 				keep = append(keep, c)
+			case d.dropped != nil:
+				d.dropped(&c.slot)
 			}
 		}
 	}

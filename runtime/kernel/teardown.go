@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"time"
 )
 
 // OnDispose registers a cleanup to run when the context is torn down, until off is called. Cleanups run one after the
@@ -102,9 +103,11 @@ func (c *Context) teardown() {
 	close(c.ended)
 }
 
-func (c *Context) giveUp(what, name string) {
+func (c *Context) giveUp(what, name string) { c.giveUpAfter(c.disposeTimeout, what, name) }
+
+func (c *Context) giveUpAfter(limit time.Duration, what, name string) {
 	c.abandoned.Add(1)
-	c.Logger().Warn("Gave up waiting in teardown", what, name, "timeout", c.disposeTimeout)
+	c.Logger().Warn("Gave up waiting", what, name, "timeout", limit)
 }
 
 // awaitApply waits for an apply function that is still running, so that what it registers last is cleaned up too.
@@ -168,28 +171,8 @@ func (c *Context) cut() (removed []symbol) {
 	for _, w := range settings {
 		c.settings.remove(w)
 	}
-	c.syncRemoved(removed)
+	c.syncWatchers(removed...)
 	return removed
-}
-
-// syncRemoved moves the Whens of others to the next best entry. These are other plugins' callbacks: bounded.
-func (c *Context) syncRemoved(removed []symbol) {
-	var watchers []*watcher
-	for _, sym := range removed {
-		watchers = append(watchers, c.services.watchers(sym)...)
-	}
-	if len(watchers) == 0 {
-		return
-	}
-	err := bounded(c.disposeTimeout, func(context.Context) error {
-		for _, w := range watchers {
-			w.sync()
-		}
-		return nil
-	})
-	if err != nil {
-		c.giveUp("waitingFor", "service callbacks")
-	}
 }
 
 // cutTree withdraws what the context and its children registered, without waiting for anything.

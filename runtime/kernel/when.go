@@ -8,6 +8,9 @@ import (
 	"sync"
 )
 
+// maxSyncs is how often a watcher follows changes that come while it is at it. More can only be its own doing.
+const maxSyncs = 200
+
 // watcher is one When subscription: it keeps "what is attached is the current winner" true. Whoever changes the service
 // calls sync; one goroutine at a time does the work, the others leave a note and go.
 type watcher struct {
@@ -33,10 +36,15 @@ func (w *watcher) sync() {
 		return
 	}
 	w.running = true
-	for w.dirty {
+	for n := 0; w.dirty; n++ {
+		endless := n == maxSyncs
+		w.off = w.off || endless
 		w.dirty = false
 		off := w.off
 		w.mu.Unlock()
+		if endless {
+			w.owner.Logger().Error("Ended a service callback that changes its own service again and again", "service", w.service.name)
+		}
 		w.step(off)
 		w.mu.Lock()
 	}

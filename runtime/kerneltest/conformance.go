@@ -129,6 +129,11 @@ func (c *conformance) metadata(t *testing.T) {
 			t.Errorf("permission must be one of %v, got %q", permissions, p)
 		}
 	}
+	for _, s := range m.MayProvide {
+		if slices.Contains(m.Provides, s) {
+			t.Errorf("service %s is in both provides and mayProvide", s)
+		}
+	}
 	for _, s := range m.Inject.Required {
 		if slices.Contains(m.Inject.Optional, s) {
 			t.Errorf("service %s is both required and optional", s)

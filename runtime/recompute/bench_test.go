@@ -30,6 +30,15 @@ func BenchmarkPlan(b *testing.B) {
 				}
 			}
 		})
+		b.Run(fmt.Sprintf("nothing to do again/%d", n), func(b *testing.B) {
+			b.ReportAllocs()
+			var p Planner
+			for b.Loop() {
+				if p.Plan(entries, available, changed).Changes() {
+					b.Fatal("a steady state planned something")
+				}
+			}
+		})
 		b.Run(fmt.Sprintf("root lost/%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			lost := available[2:]

@@ -5,46 +5,127 @@ package recompute
 
 import "slices"
 
-// graph holds the entries with ids resolved to indexes. Indexes follow registration order.
+// graph is what entries declare, with ids and service names resolved to small numbers. An entry's number is its place in
+// the list, without those whose id came before. States play no part in it, so it stays right while only they change.
 type graph struct {
-	entries   []Entry
-	index     map[string]int
-	providers map[string][]int // service -> entries that declare it, in registration order
+	entries  []Entry // a copy of the list, without repeated ids
+	repeated bool    // there were such
+	index    map[string]int
+	numbers  map[string]int // by service name
+	names    []string       // by service
+
+	provides, required, optional [][]int // services by entry, each once
+	providers, maybe             [][]int // entries by service that declare to provide it, or that they may
+
+	above [][]int // see upstream
+	ranks []int   // see rank; nil until it is needed
 }
 
 func newGraph(entries []Entry) *graph {
-	g := &graph{index: make(map[string]int, len(entries)), providers: make(map[string][]int)}
-	g.entries = make([]Entry, 0, len(entries))
-	for _, e := range entries {
-		if _, dup := g.index[e.ID]; dup {
-			continue
-		}
-		e.Provides, e.Required, e.Optional = distinct(e.Provides), distinct(e.Required), distinct(e.Optional)
-		i := len(g.entries)
-		g.index[e.ID] = i
-		g.entries = append(g.entries, e)
-		for _, s := range e.Provides {
-			g.providers[s] = append(g.providers[s], i)
+	g := &graph{
+		entries: make([]Entry, 0, len(entries)),
+		index:   make(map[string]int, len(entries)), numbers: make(map[string]int, len(entries)),
+	}
+	for i := range entries {
+		id := entries[i].ID
+		if _, again := g.index[id]; !again {
+			g.index[id] = len(g.entries)
+			g.entries = append(g.entries, entries[i])
 		}
 	}
+	g.repeated = len(g.entries) < len(entries)
+	g.number()
+	g.link()
 	return g
 }
 
-// distinct drops empty and repeated names. It returns the list itself where there are none.
-func distinct(names []string) []string {
-	for i, n := range names {
-		if n != "" && !slices.Contains(names[:i], n) {
+// number resolves the names of services.
+func (g *graph) number() {
+	n, total := len(g.entries), 0
+	for i := range g.entries {
+		e := &g.entries[i]
+		total += len(e.Provides) + len(e.Required) + len(e.Optional)
+	}
+	room := make([]int, 0, total) // all lists are parts of it
+	lists := make([][]int, 3*n)
+	g.provides, g.required, g.optional = lists[:n:n], lists[n:2*n:2*n], lists[2*n:]
+	for i := range g.entries {
+		e := &g.entries[i]
+		g.provides[i], room = g.resolve(room, e.Provides)
+		g.required[i], room = g.resolve(room, e.Required)
+		g.optional[i], room = g.resolve(room, e.Optional)
+	}
+}
+
+// resolve appends the numbers of names to room, without empty and repeated ones, and returns that part and the whole.
+func (g *graph) resolve(room []int, names []string) (part, whole []int) {
+	from := len(room)
+	for _, name := range names {
+		if name == "" {
 			continue
 		}
-		out := slices.Clone(names[:i])
-		for _, m := range names[i:] {
-			if m != "" && !slices.Contains(out, m) {
-				out = append(out, m)
+		s, known := g.numbers[name]
+		if !known {
+			s = len(g.names)
+			g.numbers[name] = s
+			g.names = append(g.names, name)
+		}
+		if !slices.Contains(room[from:], s) {
+			room = append(room, s)
+		}
+	}
+	return room[from:len(room):len(room)], room
+}
+
+// link finds who declares which service, and from that what each entry depends on.
+func (g *graph) link() {
+	g.providers, g.maybe = make([][]int, len(g.names)), make([][]int, len(g.names))
+	for i, services := range g.provides {
+		for _, s := range services {
+			g.providers[s] = append(g.providers[s], i)
+		}
+		for _, name := range g.entries[i].MayProvide {
+			if s, known := g.numbers[name]; known && !slices.Contains(g.maybe[s], i) {
+				g.maybe[s] = append(g.maybe[s], i)
 			}
 		}
-		return out
 	}
-	return names
+	total := 0
+	for _, services := range g.required {
+		total += len(services)
+	}
+	room := make([]int, 0, total)
+	g.above = make([][]int, len(g.entries))
+	for i, services := range g.required {
+		from := len(room)
+		for _, s := range services {
+			if ps := g.providers[s]; len(ps) > 0 && ps[0] != i && !slices.Contains(room[from:], ps[0]) {
+				room = append(room, ps[0])
+			}
+		}
+		g.above[i] = room[from:len(room):len(room)]
+	}
+}
+
+// describes takes over the states of entries and reports whether they otherwise are those that the graph was made of.
+func (g *graph) describes(entries []Entry) bool {
+	if g.repeated || len(g.entries) != len(entries) {
+		return false
+	}
+	for i := range entries {
+		a, b := &g.entries[i], &entries[i]
+		if a.ID != b.ID || !same(a.Provides, b.Provides) || !same(a.Required, b.Required) ||
+			!same(a.Optional, b.Optional) || !same(a.MayProvide, b.MayProvide) {
+			return false
+		}
+		*a = *b
+	}
+	return true
+}
+
+// same compares lists, at once if they are one and the same.
+func same(a, b []string) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || slices.Equal(a, b))
 }
 
 // ownerOf returns the entry that owns a registration made under the given id: the entry of that id or of the nearest id
@@ -61,21 +142,19 @@ func ownerOf(index map[string]int, id string) int {
 	return -1
 }
 
+// upstream lists the entries that i's declared dependencies point at, the first that declares each service, each once,
+// never i itself.
+func (g *graph) upstream(i int) []int { return g.above[i] }
+
 // order is Kahn's algorithm over the declared dependencies: an edge runs from the first entry that declares a service to
 // each entry that requires it. Optional services make no edges, and neither does an entry's own service. Ties follow
 // registration order; what is in a cycle or behind one follows at the end, in registration order.
 func (g *graph) order() (order, rest []int) {
 	n := len(g.entries)
-	consumers, blocked := make([][]int, n), make([]int, n)
-	for i := range g.entries {
-		for _, p := range g.upstream(i) {
-			consumers[p] = append(consumers[p], i)
-			blocked[i]++
-		}
-	}
+	blocked, consumers := make([]int, n), g.consumers()
 	order = make([]int, 0, n)
 	for i := range n {
-		if blocked[i] == 0 {
+		if blocked[i] = len(g.upstream(i)); blocked[i] == 0 {
 			order = append(order, i)
 		}
 	}
@@ -94,146 +173,39 @@ func (g *graph) order() (order, rest []int) {
 	return append(order, rest...), rest
 }
 
-// upstream lists the entries that i's declared dependencies point at, each once, never i itself.
-func (g *graph) upstream(i int) []int {
-	var out []int
-	for _, s := range g.entries[i].Required {
-		ps := g.providers[s]
-		if len(ps) > 0 && ps[0] != i && !slices.Contains(out, ps[0]) {
-			out = append(out, ps[0])
+// consumers turns upstream around: for each entry those that depend on it, in registration order.
+func (g *graph) consumers() [][]int {
+	counts, total := make([]int, len(g.entries)), 0
+	for i := range g.entries {
+		for _, p := range g.upstream(i) {
+			counts[p]++
+			total++
+		}
+	}
+	room, out := make([]int, 0, total), make([][]int, len(g.entries))
+	for p, n := range counts {
+		from := len(room)
+		room = room[:from+n]
+		out[p] = room[from : from : from+n]
+	}
+	for i := range g.entries {
+		for _, p := range g.upstream(i) {
+			out[p] = append(out[p], i)
 		}
 	}
 	return out
 }
 
-// cycles finds dependency cycles among the given entries such that every entry that is in any cycle is in one of those
-// returned: for each such entry, in registration order and unless an earlier cycle holds it, a shortest one through it.
-func (g *graph) cycles(among []int) [][]int {
-	in := make(map[int]bool, len(among))
-	for _, i := range among {
-		in[i] = true
-	}
-	var found [][]int
-	covered := make(map[int]bool)
-	for _, comp := range g.components(among, in) {
-		if len(comp) < 2 {
-			continue
-		}
-		inComp := make(map[int]bool, len(comp))
-		for _, i := range comp {
-			inComp[i] = true
-		}
-		for _, i := range comp {
-			if covered[i] {
-				continue
-			}
-			cycle := g.shortestCycle(i, inComp)
-			for _, m := range cycle {
-				covered[m] = true
-			}
-			found = append(found, cycle)
+// rank gives each entry's place in the order.
+func (g *graph) rank() []int {
+	if g.ranks == nil {
+		order, _ := g.order()
+		g.ranks = make([]int, len(order))
+		for at, i := range order {
+			g.ranks[i] = at
 		}
 	}
-	slices.SortFunc(found, func(a, b []int) int { return a[0] - b[0] })
-	return found
-}
-
-// shortestCycle is a breadth-first search from start back to start inside a strongly connected component.
-func (g *graph) shortestCycle(start int, within map[int]bool) []int {
-	from := map[int]int{}
-	queue := []int{start}
-	for at := 0; at < len(queue); at++ {
-		for _, p := range g.upstream(queue[at]) {
-			if p == start {
-				var path []int
-				for n := queue[at]; n != start; n = from[n] {
-					path = append(path, n)
-				}
-				path = append(path, start)
-				slices.Reverse(path)
-				return path
-			}
-			if _, seen := from[p]; !seen && within[p] {
-				from[p] = queue[at]
-				queue = append(queue, p)
-			}
-		}
-	}
-	return []int{start}
-}
-
-// components finds the strongly connected components among the given entries (Tarjan's algorithm with an explicit stack,
-// so that a chain of any length is fine). Each is sorted by registration order.
-func (g *graph) components(among []int, in map[int]bool) [][]int {
-	t := &tarjan{g: g, in: in, num: map[int]int{}, low: map[int]int{}, onStack: map[int]bool{}}
-	for _, i := range among {
-		if t.num[i] == 0 {
-			t.visit(i)
-		}
-	}
-	return t.found
-}
-
-type tarjan struct {
-	g        *graph
-	in       map[int]bool
-	num, low map[int]int // 1-based visiting number, lowest number reachable
-	onStack  map[int]bool
-	stack    []int
-	found    [][]int
-}
-
-type frame struct {
-	node int
-	next []int // upstream nodes not looked at yet
-}
-
-func (t *tarjan) push(i int) frame {
-	n := len(t.num) + 1
-	t.num[i], t.low[i] = n, n
-	t.stack = append(t.stack, i)
-	t.onStack[i] = true
-	return frame{node: i, next: t.g.upstream(i)}
-}
-
-func (t *tarjan) visit(root int) {
-	frames := []frame{t.push(root)}
-	for len(frames) > 0 {
-		top := &frames[len(frames)-1]
-		if len(top.next) == 0 {
-			t.pop(top.node)
-			if len(frames) > 1 {
-				parent := frames[len(frames)-2].node
-				t.low[parent] = min(t.low[parent], t.low[top.node])
-			}
-			frames = frames[:len(frames)-1]
-			continue
-		}
-		next := top.next[0]
-		top.next = top.next[1:]
-		switch {
-		case !t.in[next]:
-		case t.num[next] == 0:
-			frames = append(frames, t.push(next))
-		case t.onStack[next]:
-			t.low[top.node] = min(t.low[top.node], t.num[next])
-		}
-	}
-}
-
-// pop closes a component when node is the first of it that was visited.
-func (t *tarjan) pop(node int) {
-	if t.low[node] != t.num[node] {
-		return
-	}
-	at := slices.Index(t.stack, node)
-	comp := slices.Clone(t.stack[at:])
-	t.stack = t.stack[:at]
-	for _, i := range comp {
-		t.onStack[i] = false
-	}
-	slices.Sort(comp)
-	t.found = append(t.found, comp)
+	return g.ranks
 }
 
 func (g *graph) ids(indexes []int) []string {

@@ -3,11 +3,6 @@
 
 package recompute
 
-import (
-	"container/heap"
-	"slices"
-)
-
 // Plan computes one round.
 //
 // An active entry is retired when a service it requires is not available, or will not be because everything that
@@ -19,264 +14,171 @@ import (
 // What is pending after that, and has every required service available or provided by an entry activated before it in
 // this round, is activated. On Shutdown everything that is active or activating is disposed of and nothing activated.
 func Plan(entries []Entry, available []Provider, reason Reason) Round {
-	p := newPlanner(entries, available)
+	return new(Planner).Plan(entries, available, reason)
+}
+
+// Planner plans like [Plan] and gives the same results, but keeps what it found out about its arguments, so that planning
+// again after a small change, or none, costs little. The zero value is ready to use. One Planner must not be used by
+// several goroutines at a time, and the lists inside the entries it was given (not those holding the entries) must not be
+// modified.
+type Planner struct {
+	*graph
+	seen []Provider     // the available providers of the last call
+	regs []registration // the same, resolved
+
+	alive []int                 // by service: registrations that outlast this round's retirements
+	bound map[Provider]*binding // what active entries that want to know are bound to
+	cause []string              // by entry: why it is retired; "" if it is not
+	ready []bool                // by entry: activated by this round
+	queue []int                 // retired entries whose effects are still to be followed
+}
+
+// registration is a Provider resolved to numbers: -1 for a service that no entry names and for the host as owner.
+type registration struct{ service, owner int }
+
+// binding is one provider with the active entries bound to it that want a bounce when it goes.
+type binding struct {
+	left  int // registrations like it that outlast this round's retirements
+	users []int
+}
+
+// Plan computes one round; see the function [Plan].
+func (p *Planner) Plan(entries []Entry, available []Provider, reason Reason) Round {
+	p.begin(entries, available)
 	if reason.Kind == Shutdown {
-		p.doomAll()
+		for i := range p.entries {
+			if s := p.entries[i].State; s == Active || s == Activating {
+				p.mark(i, "shutdown")
+			}
+		}
 		return Round{Retire: p.retirements(Disposed)}
 	}
 	p.doom(reason)
-	round := Round{Retire: p.retirements(Pending)}
-	round.Activate = p.activate()
+	round := Round{Retire: p.retirements(Pending), Activate: p.activate()}
 	round.Waiting, round.Cycles = p.waits()
 	return round
 }
 
-type planner struct {
-	*graph
-	rank  []int            // topological position by entry
-	alive map[string]int   // registrations of a service that outlast this round's retirements
-	regs  map[Provider]int // the same, by registration
-	owned [][]Provider     // registrations by owning entry
-	cause []string         // why an entry is retired; "" if it is not
-	ready []bool           // activated by this round
-	queue []int            // retired entries whose effects are still to be followed
+// begin takes the arguments in, working out anew only what differs from the last call.
+func (p *Planner) begin(entries []Entry, available []Provider) {
+	if p.graph == nil || !p.describes(entries) {
+		p.graph = newGraph(entries)
+		p.seen, p.regs = p.seen[:0], p.regs[:0]
+	}
+	p.alive = zeros(p.alive, len(p.names))
+	p.cause = zeros(p.cause, len(p.entries))
+	p.ready = zeros(p.ready, len(p.entries))
+	p.queue = p.queue[:0]
+	p.bind()
+	for at := range available {
+		p.take(at, &available[at])
+	}
+	p.seen, p.regs = p.seen[:len(available)], p.regs[:len(available)]
 }
 
-func newPlanner(entries []Entry, available []Provider) *planner {
-	g := newGraph(entries)
-	n := len(g.entries)
-	p := &planner{
-		graph: g, rank: make([]int, n), alive: map[string]int{}, regs: map[Provider]int{},
-		owned: make([][]Provider, n), cause: make([]string, n), ready: make([]bool, n),
+// zeros returns a list of n zero values, in the place of the old one if it has room.
+func zeros[T any](old []T, n int) []T {
+	if cap(old) < n {
+		return make([]T, n)
 	}
-	order, _ := g.order()
-	for at, i := range order {
-		p.rank[i] = at
-	}
-	for _, a := range available {
-		p.alive[a.Service]++
-		p.regs[a]++
-		if i := ownerOf(g.index, a.Owner); i >= 0 {
-			p.owned[i] = append(p.owned[i], a)
-		}
-	}
-	return p
+	old = old[:n]
+	clear(old)
+	return old
 }
 
-func (p *planner) doomAll() {
-	for i, e := range p.entries {
-		if e.State == Active || e.State == Activating {
-			p.cause[i] = "shutdown"
-		}
+// take counts the registration at a place of the list.
+func (p *Planner) take(at int, a *Provider) {
+	switch {
+	case at == len(p.seen):
+		p.seen, p.regs = append(p.seen, *a), append(p.regs, p.resolved(a))
+	case p.seen[at] != *a:
+		p.seen[at], p.regs[at] = *a, p.resolved(a)
 	}
-}
-
-// doom marks every entry that this round retires: those that lack something now, then those that lack it because of them.
-func (p *planner) doom(reason Reason) {
-	users, bound := p.users()
-	for i, e := range p.entries {
-		if e.State == Active {
-			p.mark(i, p.lacks(e, reason))
-		}
+	if s := p.regs[at].service; s >= 0 {
+		p.alive[s]++
 	}
-	for at := 0; at < len(p.queue); at++ {
-		lost := p.entries[p.queue[at]].ID
-		for _, reg := range p.owned[p.queue[at]] {
-			p.regs[reg]--
-			for _, c := range bound[reg] {
-				if p.regs[reg] == 0 {
-					p.mark(c, "service "+reg.Service+" is being replaced: "+lost+" is retired")
-				}
-			}
-			if p.alive[reg.Service]--; p.alive[reg.Service] > 0 {
-				continue
-			}
-			for _, c := range users[reg.Service] {
-				p.mark(c, "service "+reg.Service+" goes away: "+lost+" is retired")
-			}
+	if len(p.bound) > 0 {
+		if b := p.bound[*a]; b != nil {
+			b.left++
 		}
 	}
 }
 
-// users maps services to the active entries that require them, and registrations to the active entries that want a bounce
-// when they go.
-func (p *planner) users() (users map[string][]int, bound map[Provider][]int) {
-	users, bound = map[string][]int{}, map[Provider][]int{}
-	for i, e := range p.entries {
-		if e.State != Active {
+func (p *Planner) resolved(a *Provider) registration {
+	return registration{service: p.numberOf(a.Service), owner: ownerOf(p.index, a.Owner)}
+}
+
+// numberOf gives a service's number, or -1 if no entry names it.
+func (p *Planner) numberOf(service string) int {
+	if s, known := p.numbers[service]; known {
+		return s
+	}
+	return -1
+}
+
+// bind collects what active entries that want to know are bound to.
+func (p *Planner) bind() {
+	clear(p.bound)
+	for i := range p.entries {
+		e := &p.entries[i]
+		if e.State != Active || !e.BounceOnDepChange {
 			continue
 		}
-		for _, s := range e.Required {
-			users[s] = append(users[s], i)
-		}
-		if e.BounceOnDepChange {
-			for _, b := range e.Bound {
-				bound[b] = append(bound[b], i)
+		for _, to := range e.Bound {
+			if p.bound == nil {
+				p.bound = map[Provider]*binding{}
 			}
-		}
-	}
-	return users, bound
-}
-
-// lacks says why an active entry cannot stay as it is, or "".
-func (p *planner) lacks(e Entry, reason Reason) string {
-	for _, s := range e.Required {
-		if p.alive[s] == 0 {
-			return "service " + s + " is gone"
-		}
-	}
-	if !e.BounceOnDepChange {
-		return ""
-	}
-	if reason.Kind == ServiceDown && p.alive[reason.Service] == 0 && slices.Contains(e.Optional, reason.Service) {
-		return "service " + reason.Service + " is gone"
-	}
-	for _, b := range e.Bound {
-		if p.regs[b] == 0 && (p.alive[b.Service] > 0 || slices.Contains(e.Optional, b.Service)) {
-			return "service " + b.Service + " was replaced: " + ownerName(b.Owner) + " no longer provides it"
-		}
-	}
-	return ""
-}
-
-func ownerName(id string) string {
-	if id == "" {
-		return "the host"
-	}
-	return id
-}
-
-// mark retires an entry for a cause, the first cause winning.
-func (p *planner) mark(i int, cause string) {
-	if cause != "" && p.cause[i] == "" {
-		p.cause[i] = cause
-		p.queue = append(p.queue, i)
-	}
-}
-
-// retirements lists the marked entries, consumers before the entries that now own what they require. Where that leaves
-// a choice the later in topological order goes first; entries that own each other's services follow by the same rule.
-func (p *planner) retirements(target State) []Retirement {
-	var doomed []int
-	for i := range p.entries {
-		if p.cause[i] != "" {
-			doomed = append(doomed, i)
-		}
-	}
-	upstream, blocked := p.ownership(doomed)
-	var out []Retirement
-	h := &byRank{rank: p.rank, last: true}
-	for _, i := range doomed {
-		if blocked[i] == 0 {
-			heap.Push(h, i)
-		}
-	}
-	for len(out) < len(doomed) {
-		if h.Len() == 0 {
-			heap.Push(h, p.breakTie(doomed, blocked))
-		}
-		i := heap.Pop(h).(int)
-		blocked[i] = -1
-		out = append(out, Retirement{ID: p.entries[i].ID, Target: target, Cause: p.cause[i]})
-		for _, o := range upstream[i] {
-			if blocked[o]--; blocked[o] == 0 {
-				heap.Push(h, o)
+			b := p.bound[to]
+			if b == nil {
+				b = &binding{}
+				p.bound[to] = b
 			}
+			b.users = append(b.users, i)
 		}
 	}
-	return out
 }
 
-// ownership finds, among the given entries, which own what the others require, and how many consumers each has.
-func (p *planner) ownership(among []int) (upstream map[int][]int, consumers map[int]int) {
-	owners := map[string][]int{}
-	for _, i := range among {
-		for _, reg := range p.owned[i] {
-			owners[reg.Service] = append(owners[reg.Service], i)
-		}
-	}
-	upstream, consumers = map[int][]int{}, map[int]int{}
-	for _, i := range among {
-		for _, s := range p.entries[i].Required {
-			for _, o := range owners[s] {
-				if o != i && !slices.Contains(upstream[i], o) {
-					upstream[i] = append(upstream[i], o)
-					consumers[o]++
-				}
-			}
-		}
-	}
-	return upstream, consumers
-}
-
-// breakTie picks the entry to go first among those that own each other's services: the last in topological order.
-func (p *planner) breakTie(doomed []int, blocked map[int]int) int {
-	pick := -1
-	for _, i := range doomed {
-		if blocked[i] > 0 && (pick < 0 || p.rank[i] > p.rank[pick]) {
-			pick = i
-		}
-	}
-	return pick
-}
+// pending reports whether the entry is pending once this round's retirements are done.
+func (p *Planner) pending(i int) bool { return p.entries[i].State == Pending || p.cause[i] != "" }
 
 // activate lists what can start, in an order in which everything required is there when its consumer's turn comes.
-func (p *planner) activate() []string {
-	missing, waiting := make([]int, len(p.entries)), map[string][]int{}
-	h := &byRank{rank: p.rank}
-	for i, e := range p.entries {
+func (p *Planner) activate() []string {
+	var (
+		missing []int   // by entry: how many required services are not there yet
+		waiting [][]int // by service: the entries that miss it
+		next    queue
+	)
+	for i := range p.entries {
 		if !p.pending(i) {
 			continue
 		}
-		for _, s := range e.Required {
+		if missing == nil {
+			missing, waiting, next.rank = make([]int, len(p.entries)), make([][]int, len(p.names)), p.rank()
+		}
+		for _, s := range p.required[i] {
 			if p.alive[s] == 0 {
 				missing[i]++
 				waiting[s] = append(waiting[s], i)
 			}
 		}
 		if missing[i] == 0 {
-			heap.Push(h, i)
+			next.push(i)
 		}
 	}
 	var out []string
-	for h.Len() > 0 {
-		i := heap.Pop(h).(int)
+	for len(next.items) > 0 {
+		i := next.pop()
 		p.ready[i] = true
 		out = append(out, p.entries[i].ID)
-		for _, s := range p.entries[i].Provides {
+		for _, s := range p.provides[i] {
 			p.alive[s]++
 			for _, c := range waiting[s] {
 				if missing[c]--; missing[c] == 0 {
-					heap.Push(h, c)
+					next.push(c)
 				}
 			}
-			delete(waiting, s)
+			waiting[s] = nil
 		}
 	}
 	return out
-}
-
-// pending reports whether the entry is pending once this round's retirements are done.
-func (p *planner) pending(i int) bool { return p.entries[i].State == Pending || p.cause[i] != "" }
-
-// byRank is a heap of entries, first in topological order on top, or last.
-type byRank struct {
-	rank  []int
-	items []int
-	last  bool
-}
-
-func (h *byRank) Len() int { return len(h.items) }
-func (h *byRank) Less(a, b int) bool {
-	if h.last {
-		return h.rank[h.items[a]] > h.rank[h.items[b]]
-	}
-	return h.rank[h.items[a]] < h.rank[h.items[b]]
-}
-func (h *byRank) Swap(a, b int) { h.items[a], h.items[b] = h.items[b], h.items[a] }
-func (h *byRank) Push(x any)    { h.items = append(h.items, x.(int)) }
-func (h *byRank) Pop() any {
-	last := h.items[len(h.items)-1]
-	h.items = h.items[:len(h.items)-1]
-	return last
 }

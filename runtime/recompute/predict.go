@@ -9,9 +9,12 @@ import "slices"
 // exactly what its entry declares. Entries in Error, Disabled or Disposed stay as they are, as they do in a kernel.
 func Predict(entries []Entry, available []Provider, reason Reason) Prediction {
 	w := newWorld(entries, available)
-	var p Prediction
+	var (
+		p       Prediction
+		planner Planner
+	)
 	for p.Rounds < MaxRounds {
-		round := Plan(w.entries, w.available, reason)
+		round := planner.Plan(w.entries, w.available, reason)
 		if !round.Changes() {
 			p.Converged = true
 			p.Waits, p.Cycles = round.Waiting, round.Cycles

@@ -164,13 +164,10 @@ func (s situation) checkRetire(t *rapid.T, round Round) {
 			}
 		}
 	}
-	if s.mutual(at, owned) {
-		return
-	}
 	for id := range at {
 		for _, r := range g.entries[g.index[id]].Required {
 			for other := range at {
-				if other != id && slices.Contains(owned[other], r) && at[other] < at[id] {
+				if other != id && slices.Contains(owned[other], r) && at[other] < at[id] && !s.uses(other, id, at, owned) {
 					t.Fatalf("provider %s goes before its consumer %s: %v", other, id, round.Retire)
 				}
 			}
@@ -180,32 +177,21 @@ func (s situation) checkRetire(t *rapid.T, round Round) {
 
 func has(m map[string]int, k string) bool { _, ok := m[k]; return ok }
 
-// mutual reports whether retired entries own each other's required services in a circle: then no order is right.
-func (s situation) mutual(at map[string]int, owned map[string][]string) bool {
+// uses reports whether a retired entry requires, directly or not, what another retired one owns.
+func (s situation) uses(id, what string, at map[string]int, owned map[string][]string) bool {
 	g := newGraph(s.entries)
-	left := map[string]bool{}
-	for id := range at {
-		left[id] = true
-	}
-	for len(left) > 0 {
-		removed := false
-		for id := range left {
-			free := true
-			for other := range left {
-				for _, r := range g.entries[g.index[other]].Required {
-					free = free && (other == id || !slices.Contains(owned[id], r))
+	seen, queue := map[string]bool{id: true}, []string{id}
+	for n := 0; n < len(queue); n++ {
+		for _, r := range g.entries[g.index[queue[n]]].Required {
+			for other := range at {
+				if !seen[other] && slices.Contains(owned[other], r) {
+					seen[other] = true
+					queue = append(queue, other)
 				}
 			}
-			if free {
-				delete(left, id)
-				removed = true
-			}
-		}
-		if !removed {
-			return true
 		}
 	}
-	return false
+	return seen[what]
 }
 
 func (s situation) checkActivate(t *rapid.T, round Round) {

@@ -53,6 +53,9 @@ type Entry struct {
 	// Provides, Required and Optional are service names as the module declares them; Required may have more names that
 	// the config asks for, as secret:NAME/KEY. Empty and repeated names are ignored.
 	Provides, Required, Optional []string
+	// MayProvide names services that come and go while the entry is active. Nothing is planned on them; they only explain
+	// why others wait.
+	MayProvide []string
 	// BounceOnDepChange is the module's requiresBounceOnDepChange: it wants to be re-applied when a service it uses,
 	// required or optional, is lost or comes from another provider.
 	BounceOnDepChange bool
@@ -101,9 +104,10 @@ type Wait struct {
 	ID string
 	// Missing lists the required services that are not available, in the order the entry declares them.
 	Missing []string
-	// Cycle is the dependency cycle the entry is part of, as ids in the order "requires", or nil.
+	// Cycle is the dependency cycle the entry is part of, as ids in the order "requires", or nil. Its members share the
+	// list.
 	Cycle []string
-	// Message is the explanation for people.
+	// Message is the explanation for people. It names at most three services, or twelve members of a cycle.
 	Message string
 }
 
