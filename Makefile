@@ -76,7 +76,8 @@ verify-generated: ## Fail when a generated file is stale.
 chart-lint: ## Lint the chart and validate what it renders.
 	hack/chart-lint.sh
 
-test-unit: ## Unit tests with -race.
+test-unit: ## Unit tests with -race, some of them against a real Redis.
+	command -v redis-server >/dev/null || go run ./hack/cluster packages redis-server
 	go test -race -p $(P) $$(go list ./... | grep -v -e /test/e2e -e aalis-operator/controllers)
 
 test-envtest: ## The operator's tests, with a real kube-apiserver where controllers need one.

@@ -6,6 +6,7 @@ package v1alpha1
 import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -25,11 +26,32 @@ const (
 
 // StorageType names the memory backend of a bot.
 //
-// +kubebuilder:validation:Enum=Memory
+// +kubebuilder:validation:Enum=Memory;SQLite;Redis
 type StorageType string
 
-// StorageMemory keeps conversations in the process: they end with the pod.
-const StorageMemory StorageType = "Memory"
+const (
+	// StorageMemory keeps conversations in the process: they end with the pod.
+	StorageMemory StorageType = "Memory"
+	// StorageSQLite keeps them in a file on a volume of the bot's own.
+	StorageSQLite StorageType = "SQLite"
+	// StorageRedis keeps them on a Redis server.
+	StorageRedis StorageType = "Redis"
+)
+
+// StorageRetention says what becomes of the volume of a bot that is deleted.
+//
+// +kubebuilder:validation:Enum=Retain;Delete
+type StorageRetention string
+
+const (
+	// RetainStorage keeps the volume claim.
+	RetainStorage StorageRetention = "Retain"
+	// DeleteStorage deletes the volume claim with the bot.
+	DeleteStorage StorageRetention = "Delete"
+)
+
+// DefaultStorageSize is the size of a volume whose size is not given.
+const DefaultStorageSize = "1Gi"
 
 // AgentInstanceSpec declares a bot.
 type AgentInstanceSpec struct {
@@ -49,6 +71,15 @@ type AgentInstanceSpec struct {
 	//
 	// +optional
 	PersonaRef *LocalReference `json:"personaRef,omitempty"`
+
+	// personas are further Personas of this namespace, by name, that a conversation may choose instead of that of
+	// personaRef.
+	//
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	Personas []LocalReference `json:"personas,omitempty"`
 
 	// plugins of the bot, by name. Without module an entry refers to the Plugin object of that name in this
 	// namespace; with module it configures, or turns off, a module shipped in the runtime image. What the image
@@ -141,13 +172,77 @@ type InstancePlugin struct {
 }
 
 // StorageSpec decides where a bot keeps conversations and state.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.redis) == (self.type == 'Redis')",fieldPath=".redis",message="must be given with type Redis, and only then"
+// +kubebuilder:validation:XValidation:rule="self.type == 'SQLite' || (!has(self.size) && !has(self.storageClassName) && !has(self.retention))",message="size, storageClassName and retention may only be given with type SQLite, which has a volume"
+// +kubebuilder:validation:XValidation:rule="self.type != 'SQLite' || oldSelf.type != 'SQLite' || (has(self.size) == has(oldSelf.size) && (!has(self.size) || quantity(string(self.size)).compareTo(quantity(string(oldSelf.size))) == 0))",fieldPath=".size",message="may not be changed; enlarge the volume claim instead"
+// +kubebuilder:validation:XValidation:rule="self.type != 'SQLite' || oldSelf.type != 'SQLite' || (has(self.storageClassName) == has(oldSelf.storageClassName) && (!has(self.storageClassName) || self.storageClassName == oldSelf.storageClassName))",fieldPath=".storageClassName",message="may not be changed"
 type StorageSpec struct {
-	// type of the memory backend. Memory keeps everything in the process.
+	// type of the memory backend. Memory keeps everything in the process, SQLite in a file on a volume of the bot's
+	// own, Redis on a server. A bot cannot change to or from SQLite.
 	//
 	// +optional
 	// +default="Memory"
 	Type StorageType `json:"type,omitempty"`
+
+	// size of the volume; only with SQLite. Without it: 1Gi.
+	//
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).isGreaterThan(quantity('0'))",message="must be a quantity greater than 0, such as 1Gi"
+	Size *resource.Quantity `json:"size,omitempty"`
+
+	// storageClassName of the volume; only with SQLite. Without it the cluster's default class is used.
+	//
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	StorageClassName string `json:"storageClassName,omitempty"`
+
+	// retention says what becomes of the volume when the bot is deleted; only with SQLite. Without it: Retain.
+	//
+	// +optional
+	Retention StorageRetention `json:"retention,omitempty"`
+
+	// redis says where the server is; only with Redis.
+	//
+	// +optional
+	Redis *RedisSpec `json:"redis,omitempty"`
 }
+
+// RedisSpec names a Redis server. Bots may share one: each keeps to keys with a prefix of its own.
+type RedisSpec struct {
+	// address of the server as host:port, such as redis.databases.svc:6379.
+	//
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=300
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([-a-zA-Z0-9_.]+|\\\\[[0-9a-fA-F:.]+\\\\])(:[0-9]{1,5})?$')",message="must be host:port, such as redis.databases.svc:6379"
+	Address string `json:"address,omitempty"`
+
+	// passwordSecretRef names the Secret key that holds the password. Without it the server must ask for none.
+	//
+	// +optional
+	PasswordSecretRef *SecretKeyReference `json:"passwordSecretRef,omitempty"`
+
+	// transport is how the bot speaks to the server: Plain, or TLS with the public certificate authorities.
+	//
+	// +optional
+	// +default="Plain"
+	Transport RedisTransport `json:"transport,omitempty"`
+}
+
+// RedisTransport is how a bot speaks to its Redis server.
+//
+// +kubebuilder:validation:Enum=Plain;TLS
+type RedisTransport string
+
+// The values of RedisTransport.
+const (
+	// RedisPlain is the default: no encryption.
+	RedisPlain RedisTransport = "Plain"
+	// RedisTLS encrypts and checks the server's certificate.
+	RedisTLS RedisTransport = "TLS"
+)
 
 // NetworkSpec adjusts the NetworkPolicy of a bot's pods.
 type NetworkSpec struct {
@@ -293,6 +388,7 @@ type AgentInstanceStatus struct {
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 40",message="metadata.name must be at most 40 characters"
 // +kubebuilder:validation:XValidation:rule="!format.dns1123Label().validate(self.metadata.name).hasValue()",message="metadata.name must be a DNS label: lower case letters, digits and '-'"
+// +kubebuilder:validation:XValidation:rule="(has(self.spec) && has(self.spec.storage) && self.spec.storage.type == 'SQLite') == (has(oldSelf.spec) && has(oldSelf.spec.storage) && oldSelf.spec.storage.type == 'SQLite')",message="spec.storage.type: a bot cannot change to or from SQLite, because its volume is part of its StatefulSet; delete the bot and create it anew"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec) || !has(self.spec.plugins) || self.spec.plugins.all(p, has(p.module) || !has(p.config))",message="spec.plugins: config needs module; to change the config of a Plugin object, edit that object"
 type AgentInstance struct {
 	metav1.TypeMeta `json:",inline"`

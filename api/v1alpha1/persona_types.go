@@ -39,7 +39,165 @@ type PersonaSpec struct {
 	// +kubebuilder:validation:MaxLength=65536
 	// +kubebuilder:validation:XValidation:rule="self.trim().size() > 0",message="must not be blank: write who the bot is"
 	Prompt string `json:"prompt,omitempty"`
+
+	// nickNames are further names that people call the bot by.
+	//
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=64
+	NickNames []string `json:"nickNames,omitempty"`
+
+	// greeting is what clients may show before the first message.
+	//
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	Greeting string `json:"greeting,omitempty"`
+
+	// outputFormat has the model write each reply as a JSON object, of which one field is sent. Without it replies are
+	// plain text.
+	//
+	// +optional
+	OutputFormat *PersonaOutputFormat `json:"outputFormat,omitempty"`
+
+	// rendering says who takes the text to show out of a structured reply: Bot sends the text alone, Client is sent the
+	// whole JSON object. Without it: Bot.
+	//
+	// +optional
+	Rendering PersonaRendering `json:"rendering,omitempty"`
+
+	// skills limits which skills the persona may use. Without it: all.
+	//
+	// +optional
+	Skills *PersonaSkills `json:"skills,omitempty"`
 }
+
+// PersonaRendering says who takes the text out of a structured reply.
+//
+// +kubebuilder:validation:Enum=Bot;Client
+type PersonaRendering string
+
+// The values of PersonaRendering.
+const (
+	// PersonaRenderingBot sends the text alone.
+	PersonaRenderingBot PersonaRendering = "Bot"
+	// PersonaRenderingClient sends the whole JSON object.
+	PersonaRenderingClient PersonaRendering = "Client"
+)
+
+// PersonaOutputFormat is the JSON object that each reply must be.
+//
+// +kubebuilder:validation:XValidation:rule="self.fields.exists(f, has(f.role) && f.role == 'Reply')",fieldPath=".fields",message="must have a field with role: Reply, which is the text that is sent"
+type PersonaOutputFormat struct {
+	// fields of the object, in the order in which the model is shown them. All of them must be in each reply.
+	//
+	// +required
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	Fields []PersonaOutputField `json:"fields,omitempty"`
+
+	// prompt replaces what the model is told about the format, except for the skeleton of the object.
+	//
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=16384
+	Prompt string `json:"prompt,omitempty"`
+
+	// retries is how often a reply that does not fit is asked for again, before it is dropped. Without it: 1.
+	//
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=10
+	Retries *int32 `json:"retries,omitempty"`
+}
+
+// PersonaOutputField is one field of the object.
+type PersonaOutputField struct {
+	// name is the key in the object.
+	//
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule="self.trim().size() > 0",message="must not be blank"
+	Name string `json:"name,omitempty"`
+
+	// description tells the model what the field is for.
+	//
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	Description string `json:"description,omitempty"`
+
+	// type of the value. Without it: String.
+	//
+	// +optional
+	Type PersonaFieldType `json:"type,omitempty"`
+
+	// role of the field: Reply is the text that is sent, State goes with it. Without it: State. If several are Reply,
+	// the last one is sent.
+	//
+	// +optional
+	Role PersonaFieldRole `json:"role,omitempty"`
+}
+
+// PersonaFieldType is the type of a value.
+//
+// +kubebuilder:validation:Enum=String;Number;Boolean
+type PersonaFieldType string
+
+// The values of PersonaFieldType.
+const (
+	PersonaFieldString  PersonaFieldType = "String"
+	PersonaFieldNumber  PersonaFieldType = "Number"
+	PersonaFieldBoolean PersonaFieldType = "Boolean"
+)
+
+// PersonaFieldRole says what a field is for.
+//
+// +kubebuilder:validation:Enum=Reply;State
+type PersonaFieldRole string
+
+// The values of PersonaFieldRole.
+const (
+	// PersonaFieldReply is the text that is sent.
+	PersonaFieldReply PersonaFieldRole = "Reply"
+	// PersonaFieldState is not sent.
+	PersonaFieldState PersonaFieldRole = "State"
+)
+
+// PersonaSkills limits which skills a persona may use.
+//
+// +kubebuilder:validation:XValidation:rule="self.policy == 'Only' || !has(self.names)",fieldPath=".names",message="may only be given with policy: Only"
+type PersonaSkills struct {
+	// policy is All, or Only for those that are named.
+	//
+	// +required
+	Policy PersonaSkillPolicy `json:"policy,omitempty"`
+
+	// names of the skills. With policy Only and no names the persona uses none.
+	//
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=128
+	Names []string `json:"names,omitempty"`
+}
+
+// PersonaSkillPolicy says which skills a persona may use.
+//
+// +kubebuilder:validation:Enum=All;Only
+type PersonaSkillPolicy string
+
+// The values of PersonaSkillPolicy.
+const (
+	PersonaSkillsAll  PersonaSkillPolicy = "All"
+	PersonaSkillsOnly PersonaSkillPolicy = "Only"
+)
 
 // ObjectStatus is the status of a kind that bots use: how far it has reached them.
 type ObjectStatus struct {

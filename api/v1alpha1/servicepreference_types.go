@@ -37,7 +37,30 @@ type ServicePreferenceSpec struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	Prefer []ProviderReference `json:"prefer,omitempty"`
+
+	// fallbackOn names the causes for which a call that failed is made again at the next provider of prefer, as
+	// long as nothing of the answer has reached anybody. Without it the next provider is used only while those
+	// before it are not there. It has a meaning for the service llm.
+	//
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=2
+	FallbackOn []FallbackCause `json:"fallbackOn,omitempty"`
 }
+
+// FallbackCause says why a call of a provider failed.
+//
+// +kubebuilder:validation:Enum=Unavailable;RateLimited
+type FallbackCause string
+
+// The values of FallbackCause.
+const (
+	// FallbackUnavailable means that the provider cannot be reached, fails, or gives answers that make no sense.
+	FallbackUnavailable FallbackCause = "Unavailable"
+	// FallbackRateLimited means that the provider is busy or its account has no quota left.
+	FallbackRateLimited FallbackCause = "RateLimited"
+)
 
 // ProviderReference names a provider of a service.
 type ProviderReference struct {

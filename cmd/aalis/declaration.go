@@ -14,7 +14,9 @@ import (
 	"github.com/aalis-dev/aalis-operator/controllers/compose"
 	"github.com/aalis-dev/aalis-operator/runtime/catalog"
 	"github.com/aalis-dev/aalis-operator/runtime/host"
+	"github.com/aalis-dev/aalis-operator/runtime/host/cards"
 	"github.com/aalis-dev/aalis-operator/runtime/host/manifest"
+	"github.com/aalis-dev/aalis-operator/runtime/kernelconfig"
 )
 
 // declaration is a bot in YAML files.
@@ -22,10 +24,33 @@ type declaration struct {
 	paths   []string
 	name    string
 	catalog catalog.Catalog
+	// personas is the directory of further persona cards, or empty.
+	personas string
 }
 
 // dirs are to be watched for changes.
-func (d declaration) dirs() []string { return manifest.Dirs(d.paths) }
+func (d declaration) dirs() []string {
+	dirs := manifest.Dirs(d.paths)
+	if d.personas != "" {
+		dirs = append(dirs, d.personas)
+	}
+	return dirs
+}
+
+// addPersonas adds the cards of files to the further ones of the bot. What is declared of the same name wins.
+func (d declaration) addPersonas(out *host.Loaded) {
+	if d.personas == "" {
+		return
+	}
+	found, notes := cards.Read(d.personas)
+	out.Notes = append(out.Notes, notes...)
+	declared := out.Config.Personas
+	for _, card := range found {
+		if !slices.ContainsFunc(declared, func(p kernelconfig.Persona) bool { return p.Source == card.Source }) {
+			out.Config.Personas = append(out.Config.Personas, card)
+		}
+	}
+}
 
 // load reads the files as they are now and composes the bot as the operator would.
 func (d declaration) load() (host.Loaded, error) {
@@ -42,6 +67,8 @@ func (d declaration) load() (host.Loaded, error) {
 		AuthorityPolicies: set.AuthorityPolicies, Catalog: d.catalog,
 	})
 	out := host.Loaded{Config: result.Config, Secrets: set.Secrets[cmp.Or(bot.Namespace, "default")], Notes: set.Notes}
+	out.Notes = slices.Clone(out.Notes)
+	d.addPersonas(&out)
 	if bot.Spec.State == v1alpha1.DesiredStateSuspended {
 		out.Notes = append(out.Notes, "AgentInstance "+bot.Name+": spec.state is Suspended; here it runs all the same")
 	}

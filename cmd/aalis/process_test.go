@@ -131,7 +131,7 @@ func (p *pod) memory(t testing.TB) map[string]int {
 	return out
 }
 
-// sample is the config of a bot with every shipped module.
+// sample is the config of a bot as most are: the modules that are on by default, a provider and the way in.
 func sample(t testing.TB, prompt string, sequence int64) kernelconfig.Delivery {
 	t.Helper()
 	c := kernelconfig.Config{
@@ -149,6 +149,10 @@ func sample(t testing.TB, prompt string, sequence int64) kernelconfig.Delivery {
 		case "@aalis/plugin-platform-openai":
 			p.Config = map[string]any{"port": 18000 + os.Getpid()%1000}
 			p.Secrets = []kernelconfig.Secret{{Path: "tokens", Name: "users", Key: "tokens"}}
+		default:
+			if !m.OnByDefault {
+				continue
+			}
 		}
 		c.Plugins = append(c.Plugins, p)
 	}

@@ -11,6 +11,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -35,6 +36,7 @@ type runFlags struct {
 	secretsDir string
 	accountDir string
 	apiURL     string
+	personas   string
 	paths      []string
 }
 
@@ -62,6 +64,7 @@ func (p process) runFlags() (runFlags, int, bool) {
 	flags.StringVar(&f.logLevel, "log-level", "", "debug, info, warn or error; default: warn for files, what the bot declares in a cluster")
 	flags.StringVar(&f.addr, "metrics-addr", "", "`address` of /livez, /readyz and /metrics; default: "+host.DefaultAddr+" in a cluster, none for files")
 	flags.StringVar(&f.dataDir, "data-dir", "", "`directory` for what plugins keep; default: "+host.DefaultDataDir+" in a cluster, .aalis for files")
+	flags.StringVar(&f.personas, "personas", "", "`directory` of persona cards (NAME.yaml) that a conversation may choose; default: personas below --data-dir, if it is there")
 	flags.StringVar(&f.configDir, "config-dir", host.DefaultConfigDir, "cluster: `directory` of the mounted config")
 	flags.StringVar(&f.secretsDir, "secrets-dir", host.DefaultSecretsDir, "cluster: `directory` of the mounted Secrets")
 	flags.StringVar(&f.accountDir, "service-account-dir", kube.ServiceAccountDir, "cluster: `directory` of the pod's credentials")
@@ -84,6 +87,8 @@ func (f runFlags) problem() string {
 		return "--cluster takes no files"
 	case !f.cluster && len(f.paths) == 0:
 		return "name the YAML files that declare the bot, or --cluster in a pod"
+	case f.cluster && f.personas != "":
+		return "--personas is for files; in a cluster declare Personas and list them in spec.personas"
 	case f.logLevel != "" && !slices.Contains([]string{"debug", "info", "warn", "error"}, f.logLevel):
 		return fmt.Sprintf("--log-level must be debug, info, warn or error, got %q", f.logLevel)
 	}
@@ -125,6 +130,7 @@ func (p process) runCluster(ctx context.Context, f runFlags) int {
 		Modules: modules, Version: buildVersion(), CatalogHash: hash,
 		Namespace: p.getenv("AALIS_NAMESPACE"), Instance: p.getenv("AALIS_INSTANCE"),
 		PodName: p.getenv("AALIS_POD_NAME"), PodUID: p.getenv("AALIS_POD_UID"),
+		InstanceUID: p.getenv("AALIS_INSTANCE_UID"), Cluster: p.getenv("AALIS_CLUSTER"),
 		ConfigDir: f.configDir, SecretsDir: f.secretsDir, DataDir: either(f.dataDir, host.DefaultDataDir),
 		Addr: either(f.addr, host.DefaultAddr), API: api, Logger: log, Level: level, LogLevel: f.logLevel,
 		StartTime: p.started, Now: time.Now,
@@ -155,16 +161,38 @@ func (p process) runLocal(ctx context.Context, f runFlags) int {
 		_, _ = fmt.Fprintln(p.err, "aalis:", err)
 		return host.ExitUsage
 	}
-	bot := declaration{paths: f.paths, name: f.name, catalog: c}
+	dataDir := either(f.dataDir, ".aalis")
+	personas, err := personasDir(f.personas, dataDir)
+	if err != nil {
+		_, _ = fmt.Fprintln(p.err, "aalis:", err)
+		return host.ExitUsage
+	}
+	bot := declaration{paths: f.paths, name: f.name, catalog: c, personas: personas}
 	err = host.RunLocal(ctx, host.LocalOptions{
 		Modules: modules, Version: buildVersion(), CatalogHash: hash,
 		Load: bot.load, Dirs: append(bot.dirs(), named.Dirs()...),
 		Secrets: secrets.Chain{named, secrets.Env{LookupEnv: p.lookupEnv}},
-		DataDir: either(f.dataDir, ".aalis"), Addr: f.addr,
+		DataDir: dataDir, Addr: f.addr,
 		In: p.in, Out: p.out, Notes: notes, Interactive: host.IsTerminal(p.in) && isTerminal(p.out) && !f.quiet, Once: f.once,
 		Logger: host.NewLogger(p.err, host.ParseLevel(level), true), LogLevel: level, Now: time.Now,
 	})
 	return p.result(err)
+}
+
+// personasDir is the directory of persona cards, or nothing: the named one, which must be there, or the usual one if it
+// is there.
+func personasDir(named, dataDir string) (string, error) {
+	dir := either(named, filepath.Join(dataDir, "personas"))
+	info, err := os.Stat(dir)
+	switch {
+	case err == nil && info.IsDir():
+		return dir, nil
+	case named == "":
+		return "", nil
+	case err == nil:
+		return "", fmt.Errorf("--personas must name a directory, got the file %s", dir)
+	}
+	return "", fmt.Errorf("--personas: %w", err)
 }
 
 // result turns what RunLocal says into an exit code. A failed answer has been printed already.

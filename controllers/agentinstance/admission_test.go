@@ -59,13 +59,35 @@ func TestRefusedAtAdmission(t *testing.T) {
 				in.Spec.Plugins = append(in.Spec.Plugins, v1alpha1.InstancePlugin{Name: "p" + strings.Repeat("x", i)})
 			}
 		}), "must have at most 64 items"},
-		"state":          {instance(func(in *v1alpha1.AgentInstance) { in.Spec.State = "Sleeping" }), "Unsupported value"},
-		"language":       {instance(func(in *v1alpha1.AgentInstance) { in.Spec.Language = "de" }), "Unsupported value"},
-		"log level":      {instance(func(in *v1alpha1.AgentInstance) { in.Spec.LogLevel = "loud" }), "Unsupported value"},
-		"model no id":    {instance(func(in *v1alpha1.AgentInstance) { in.Spec.Model.ID = "" }), "spec.model.id"},
-		"empty persona":  {written(ns, "Persona", map[string]any{"prompt": ""}), "spec.prompt"},
-		"blank persona":  {testenv.Persona(ns, "owl", " \n\t "), "must not be blank"},
-		"huge persona":   {testenv.Persona(ns, "owl", strings.Repeat("x", 65537)), "65536"},
+		"state":         {instance(func(in *v1alpha1.AgentInstance) { in.Spec.State = "Sleeping" }), "Unsupported value"},
+		"language":      {instance(func(in *v1alpha1.AgentInstance) { in.Spec.Language = "de" }), "Unsupported value"},
+		"log level":     {instance(func(in *v1alpha1.AgentInstance) { in.Spec.LogLevel = "loud" }), "Unsupported value"},
+		"model no id":   {instance(func(in *v1alpha1.AgentInstance) { in.Spec.Model.ID = "" }), "spec.model.id"},
+		"empty persona": {written(ns, "Persona", map[string]any{"prompt": ""}), "spec.prompt"},
+		"blank persona": {testenv.Persona(ns, "owl", " \n\t "), "must not be blank"},
+		"huge persona":  {testenv.Persona(ns, "owl", strings.Repeat("x", 65537)), "65536"},
+		"persona without a reply": {written(ns, "Persona", map[string]any{"prompt": "x", "outputFormat": map[string]any{
+			"fields": []any{map[string]any{"name": "a"}},
+		}}), "must have a field with role: Reply"},
+		"persona with a field twice": {written(ns, "Persona", map[string]any{"prompt": "x", "outputFormat": map[string]any{
+			"fields": []any{map[string]any{"name": "a", "role": "Reply"}, map[string]any{"name": "a"}},
+		}}), "Duplicate value"},
+		"persona with a blank field": {written(ns, "Persona", map[string]any{"prompt": "x", "outputFormat": map[string]any{
+			"fields": []any{map[string]any{"name": " ", "role": "Reply"}},
+		}}), "must not be blank"},
+		"persona with an odd type": {written(ns, "Persona", map[string]any{"prompt": "x", "outputFormat": map[string]any{
+			"fields": []any{map[string]any{"name": "a", "role": "Reply", "type": "Date"}},
+		}}), "Unsupported value"},
+		"persona with too many retries": {written(ns, "Persona", map[string]any{"prompt": "x", "outputFormat": map[string]any{
+			"fields": []any{map[string]any{"name": "a", "role": "Reply"}}, "retries": int64(11),
+		}}), "less than or equal to 10"},
+		"persona with all skills by name": {written(ns, "Persona", map[string]any{
+			"prompt": "x", "skills": map[string]any{"policy": "All", "names": []any{"a"}},
+		}), "only be given with policy: Only"},
+		"persona rendering": {written(ns, "Persona", map[string]any{"prompt": "x", "rendering": "Server"}), "Unsupported value"},
+		"persona listed twice": {instance(func(in *v1alpha1.AgentInstance) {
+			in.Spec.Personas = []v1alpha1.LocalReference{{Name: "a"}, {Name: "a"}}
+		}), "Duplicate value"},
 		"no module":      {plugin(func(p *v1alpha1.Plugin) { p.Spec.Module = "" }), "spec.module"},
 		"bad secret key": {plugin(func(p *v1alpha1.Plugin) { p.Spec.Secrets[0].SecretKeyRef.Key = "api\nkey" }), "must be a Secret key"},
 		"bad secret name": {plugin(func(p *v1alpha1.Plugin) {
@@ -94,6 +116,12 @@ func TestRefusedAtAdmission(t *testing.T) {
 	}
 	for _, obj := range []client.Object{
 		testenv.Plugin(ns, "main"), testenv.Persona(ns, "owl", strings.Repeat("夜", 65536)),
+		written(ns, "Persona", map[string]any{
+			"prompt": "x", "nickNames": []any{"o"}, "greeting": "hi", "rendering": "Client", "skills": map[string]any{"policy": "Only"},
+			"outputFormat": map[string]any{"prompt": "p", "retries": int64(0), "fields": []any{
+				map[string]any{"name": "a", "role": "Reply", "type": "String", "description": "d"}, map[string]any{"name": "b", "role": "Reply"},
+			}},
+		}),
 		instance(func(in *v1alpha1.AgentInstance) { in.Name = strings.Repeat("a", 40) }),
 	} {
 		if err := env.Client().Create(t.Context(), obj); err != nil {

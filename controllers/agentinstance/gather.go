@@ -24,7 +24,7 @@ func (r *Reconciler) gather(ctx context.Context, instance *v1alpha1.AgentInstanc
 	if err := r.gatherPlugins(ctx, &in); err != nil {
 		return nil, err
 	}
-	if err := r.gatherPersona(ctx, &in); err != nil {
+	if err := r.gatherPersonas(ctx, &in); err != nil {
 		return nil, err
 	}
 	namespace := client.InNamespace(instance.Namespace)
@@ -73,27 +73,26 @@ func (r *Reconciler) gatherPlugins(ctx context.Context, in *compose.Input) error
 	return nil
 }
 
-// gatherPersona takes the Persona that the instance refers to. Only if it is not there the others are listed, so that
-// the message can say what there is.
-func (r *Reconciler) gatherPersona(ctx context.Context, in *compose.Input) error {
-	ref := in.Instance.Spec.PersonaRef
-	if ref == nil {
+// gatherPersonas takes the Personas that the instance refers to. Only if one is not there all are listed, so that the
+// message can say what there is.
+func (r *Reconciler) gatherPersonas(ctx context.Context, in *compose.Input) error {
+	for _, name := range shared.PersonaNames(in.Instance) {
+		var persona v1alpha1.Persona
+		err := r.Cache.Get(ctx, types.NamespacedName{Namespace: in.Instance.Namespace, Name: name}, &persona)
+		switch {
+		case err == nil:
+			in.Personas = append(in.Personas, persona)
+			continue
+		case !apierrors.IsNotFound(err):
+			return fmt.Errorf("reading Persona %s: %w", name, err)
+		}
+		var list v1alpha1.PersonaList
+		if err := r.Cache.List(ctx, &list, client.InNamespace(in.Instance.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+			return fmt.Errorf("listing Personas: %w", err)
+		}
+		in.Personas = list.Items
 		return nil
 	}
-	var persona v1alpha1.Persona
-	err := r.Cache.Get(ctx, types.NamespacedName{Namespace: in.Instance.Namespace, Name: ref.Name}, &persona)
-	switch {
-	case err == nil:
-		in.Personas = []v1alpha1.Persona{persona}
-		return nil
-	case !apierrors.IsNotFound(err):
-		return fmt.Errorf("reading Persona %s: %w", ref.Name, err)
-	}
-	var list v1alpha1.PersonaList
-	if err := r.Cache.List(ctx, &list, client.InNamespace(in.Instance.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return fmt.Errorf("listing Personas: %w", err)
-	}
-	in.Personas = list.Items
 	return nil
 }
 

@@ -46,7 +46,7 @@ func Compose(in Input) Result {
 		c.config.DrainTimeoutSeconds = *d
 	}
 	c.composePlugins()
-	c.composePersona()
+	c.composePersonas()
 	c.composeModel()
 	c.composePreferences()
 	c.composeAuthority()

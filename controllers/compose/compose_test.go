@@ -52,7 +52,7 @@ func TestProblems(t *testing.T) {
 				`Error InvalidSpec: AgentInstance b: spec.language: must be one of "en", "zh-CN", got "de"`,
 				`Error InvalidSpec: AgentInstance b: spec.plugins[agent].state: must be one of "Enabled", "Disabled", got "Halted"`,
 				`Error InvalidSpec: AgentInstance b: spec.state: must be one of "Running", "Suspended", got "Halted"`,
-				`Error InvalidSpec: AgentInstance b: spec.storage.type: must be one of "Memory", got "SQL"`,
+				`Error InvalidSpec: AgentInstance b: spec.storage.type: must be one of "Memory", "Redis", "SQLite", got "SQL"`,
 			},
 		},
 		"entry names": {
@@ -186,6 +186,12 @@ func TestProblems(t *testing.T) {
 				`Warning InvalidSpec: ServicePreference a: spec.prefer[1].plugin: plugin "agent" (module @aalis/plugin-agent) does not provide the service llm`,
 				`Warning InvalidSpec: ServicePreference m: spec.service: the service memory is decided by spec.storage of the bot, not by preference`,
 				`Warning InvalidSpec: ServicePreference s: spec.selector: must be a label selector: "is" is not a valid label selector operator`,
+			},
+		},
+		"fallback of another service": {
+			docs(doc("ServicePreference", "a", "{service: persona, selector: {}, prefer: [{plugin: persona}], fallbackOn: [Unavailable]}"), bot("{}")),
+			[]string{
+				"Warning InvalidSpec: ServicePreference a: spec.fallbackOn: may be given for the service llm only: calls of persona are not made again elsewhere",
 			},
 		},
 		"preference declared twice": {
@@ -327,14 +333,14 @@ func TestStorageModuleMissing(t *testing.T) {
 	}
 }
 
-// TestDynamicProvider: a module that declares no service may be the provider of any, as far as composing can tell.
+// TestDynamicProvider: a module whose entries of a service come and go may be preferred for it.
 func TestDynamicProvider(t *testing.T) {
 	in := load(t, docs(doc("Plugin", "main", "{module: llm-openai}"),
 		doc("ServicePreference", "s", "{service: llm, selector: {}, prefer: [{plugin: main, id: x}]}"),
 		bot("{plugins: [{name: main}], model: {plugin: main, id: x}}")))
 	for i := range in.Catalog.Modules {
 		if in.Catalog.Modules[i].Name == "@aalis/plugin-llm-openai" {
-			in.Catalog.Modules[i].Provides = nil
+			in.Catalog.Modules[i].Provides, in.Catalog.Modules[i].MayProvide = nil, []string{"llm"}
 		}
 	}
 	r := Compose(in)

@@ -15,6 +15,7 @@ const (
 	maxInstanceName  = 40
 	maxPlugins       = 64
 	maxDrainSeconds  = 600
+	maxPersonas      = 16
 	maxPersonaPrompt = 65536
 )
 
@@ -31,6 +32,9 @@ func (c *composer) checkInstance() {
 	}
 	if n := len(spec.Plugins); n > maxPlugins {
 		c.bad(v1alpha1.ReasonInvalidSpec, "spec.plugins", "may not have more than %d entries, got %d", maxPlugins, n)
+	}
+	if n := len(spec.Personas); n > maxPersonas {
+		c.bad(v1alpha1.ReasonInvalidSpec, "spec.personas", "may not have more than %d entries, got %d", maxPersonas, n)
 	}
 	c.oneOf("spec.logLevel", spec.LogLevel, "debug", "info", "warn", "error")
 	c.oneOf("spec.language", spec.Language, "en", "zh-CN")

@@ -5,7 +5,6 @@ package compose
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -15,11 +14,6 @@ import (
 	"github.com/aalis-dev/aalis-operator/runtime/catalog"
 	"github.com/aalis-dev/aalis-operator/runtime/kernelconfig"
 )
-
-// storageModules says which module is the memory backend of a storage type.
-var storageModules = map[v1alpha1.StorageType]string{
-	v1alpha1.StorageMemory: "@aalis/plugin-memory-inmemory",
-}
 
 // entry is one plugin of the bot on its way into the config.
 type entry struct {
@@ -59,41 +53,10 @@ func (c *composer) composePlugins() {
 	}
 	for i := range c.entries {
 		if !c.entries[i].absent {
+			c.addStorage(&c.entries[i], storage)
 			c.addConfig(&c.entries[i], storage)
 		}
 	}
-}
-
-// storageModule is the full name of the module that the storage type asks for.
-func (c *composer) storageModule() string {
-	typ := v1alpha1.StorageMemory
-	if s := c.instance.Spec.Storage; s != nil && s.Type != "" {
-		typ = s.Type
-	}
-	name, ok := storageModules[typ]
-	if !ok {
-		known := make([]string, 0, len(storageModules))
-		for t := range maps.Keys(storageModules) {
-			known = append(known, string(t))
-		}
-		slices.Sort(known)
-		c.bad(v1alpha1.ReasonInvalidSpec, "spec.storage.type", "must be one of %s, got %q", list(known), typ)
-		return ""
-	}
-	if _, ok := c.in.Catalog.Lookup(name); !ok {
-		c.bad(v1alpha1.ReasonUnknownModule, "spec.storage.type", "%s needs the module %s, which the runtime image does not ship", typ, name)
-	}
-	return name
-}
-
-// otherStorage reports whether a module is the backend of a storage type other than the chosen one.
-func (c *composer) otherStorage(name, chosen string) bool {
-	for _, m := range storageModules {
-		if m == name {
-			return name != chosen
-		}
-	}
-	return false
 }
 
 // addListed adds one entry of spec.plugins.

@@ -66,10 +66,30 @@ func (c *composer) composePreferences() {
 		}
 		decided[p.Spec.Service] = p.Name
 		if prefer := c.preferred(object, p); len(prefer) > 0 {
-			c.config.Preferences = append(c.config.Preferences, kernelconfig.Preference{Service: p.Spec.Service, Prefer: prefer})
+			c.config.Preferences = append(c.config.Preferences, kernelconfig.Preference{
+				Service: p.Spec.Service, Prefer: prefer, FallbackOn: c.fallbackOn(object, p),
+			})
 		}
 	}
 	slices.SortFunc(c.config.Preferences, func(a, b kernelconfig.Preference) int { return strings.Compare(a.Service, b.Service) })
+}
+
+// fallbackOn gives the causes of a preference, sorted.
+func (c *composer) fallbackOn(object string, p v1alpha1.ServicePreference) []string {
+	if len(p.Spec.FallbackOn) == 0 {
+		return nil
+	}
+	if p.Spec.Service != llmService {
+		c.at(SeverityWarning, v1alpha1.ReasonInvalidSpec, object, "spec.fallbackOn",
+			"may be given for the service llm only: calls of %s are not made again elsewhere", p.Spec.Service)
+		return nil
+	}
+	out := make([]string, 0, len(p.Spec.FallbackOn))
+	for _, cause := range p.Spec.FallbackOn {
+		out = append(out, string(cause))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 func priorityOf(p v1alpha1.ServicePreference) int32 {

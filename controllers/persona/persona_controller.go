@@ -37,9 +37,4 @@ func users(ctx context.Context, cache client.Reader, obj client.Object) ([]v1alp
 	return shared.InstancesByIndex(ctx, cache, obj.GetNamespace(), shared.IndexPersona, obj.GetName())
 }
 
-func declared(_ context.Context, in *v1alpha1.AgentInstance) []string {
-	if in.Spec.PersonaRef == nil {
-		return nil
-	}
-	return []string{in.Spec.PersonaRef.Name}
-}
+func declared(_ context.Context, in *v1alpha1.AgentInstance) []string { return shared.PersonaNames(in) }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/aalis-dev/aalis-operator/api/v1alpha1"
 	"github.com/aalis-dev/aalis-operator/runtime/catalog"
@@ -129,6 +130,13 @@ func storage(s v1alpha1.AgentInstanceSpec) v1alpha1.StorageSpec {
 		out = *s.Storage
 	}
 	out.Type = cmp.Or(out.Type, v1alpha1.StorageMemory)
+	if out.Type == v1alpha1.StorageSQLite {
+		if out.Size == nil {
+			size := resource.MustParse(v1alpha1.DefaultStorageSize)
+			out.Size = &size
+		}
+		out.Retention = "" // changes in place
+	}
 	return out
 }
 
@@ -155,6 +163,7 @@ func (d *differ) config(before, after kernelconfig.Config) {
 	d.check(Reload, "language", before.Language, after.Language)
 	d.check(Reload, "model", before.Model, after.Model)
 	d.check(Reload, "persona", before.Persona, after.Persona)
+	d.check(Reload, "further personas", before.Personas, after.Personas)
 	d.check(Reload, "authority", before.Authority, after.Authority)
 	d.check(Reload, "preferences", before.Preferences, after.Preferences)
 	old := make(map[string]kernelconfig.Plugin, len(before.Plugins))

@@ -37,7 +37,7 @@ func statefulSet(in Input, image string, ports []servedPort) *appsv1.StatefulSet
 	if instance.Spec.State == v1alpha1.DesiredStateSuspended {
 		replicas = 0
 	}
-	return &appsv1.StatefulSet{
+	set := &appsv1.StatefulSet{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"},
 		ObjectMeta: objectMeta(instance, ChildName(instance.Name)),
 		Spec: appsv1.StatefulSetSpec{
@@ -54,6 +54,11 @@ func statefulSet(in Input, image string, ports []servedPort) *appsv1.StatefulSet
 			},
 		},
 	}
+	if claim := dataClaim(instance); claim != nil {
+		set.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{*claim}
+		set.Spec.PersistentVolumeClaimRetentionPolicy = claimRetention(instance.Spec.Storage)
+	}
+	return set
 }
 
 func podSpec(in Input, image string, ports []servedPort) corev1.PodSpec {
@@ -70,14 +75,16 @@ func podSpec(in Input, image string, ports []servedPort) corev1.PodSpec {
 		EnableServiceLinks:            &no,
 		TerminationGracePeriodSeconds: &grace,
 		SecurityContext: &corev1.PodSecurityContext{
-			RunAsNonRoot:   &yes,
-			RunAsUser:      &user,
-			RunAsGroup:     &user,
-			FSGroup:        &user,
-			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+			RunAsNonRoot: &yes,
+			RunAsUser:    &user,
+			RunAsGroup:   &user,
+			FSGroup:      &user,
+			// A big volume is not gone through at each start.
+			FSGroupChangePolicy: groupChange(instance),
+			SeccompProfile:      &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 		},
 		Containers: []corev1.Container{container(instance, image, ports, len(in.Config.MountedSecrets()) > 0)},
-		Volumes:    volumes(instance.Name, in.Config.MountedSecrets()),
+		Volumes:    volumes(instance, in.Config.MountedSecrets()),
 	}
 }
 
@@ -90,7 +97,7 @@ func container(in *v1alpha1.AgentInstance, image string, ports []servedPort, sec
 		ImagePullPolicy: corev1.PullIfNotPresent,
 		Command:         []string{"/aalis"},
 		Args:            []string{"run", "--cluster"},
-		Env:             environment(in.Name, resources),
+		Env:             environment(in, resources),
 		Resources:       resources,
 		SecurityContext: &corev1.SecurityContext{
 			AllowPrivilegeEscalation: &no,
@@ -124,7 +131,7 @@ func probe(path string, period, failures int32) *corev1.Probe {
 }
 
 // environment tells the kernel who it is. What it runs comes with the ConfigMap, so that a change needs no new pod.
-func environment(instance string, resources corev1.ResourceRequirements) []corev1.EnvVar {
+func environment(in *v1alpha1.AgentInstance, resources corev1.ResourceRequirements) []corev1.EnvVar {
 	field := func(name, path string) corev1.EnvVar {
 		return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{
 			FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: path},
@@ -132,7 +139,8 @@ func environment(instance string, resources corev1.ResourceRequirements) []corev
 	}
 	env := []corev1.EnvVar{
 		field("AALIS_NAMESPACE", "metadata.namespace"),
-		{Name: "AALIS_INSTANCE", Value: instance},
+		{Name: "AALIS_INSTANCE", Value: in.Name},
+		{Name: "AALIS_INSTANCE_UID", Value: string(in.UID)},
 		field("AALIS_POD_NAME", "metadata.name"),
 		field("AALIS_POD_UID", "metadata.uid"),
 	}

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/aalis-dev/aalis-operator/api/v1alpha1"
 	"github.com/aalis-dev/aalis-operator/runtime/kernelconfig"
 )
 
@@ -16,7 +17,7 @@ const (
 	ConfigDir = "/etc/aalis/config"
 	// SecretsDir has one folder a Secret and one file a key.
 	SecretsDir = "/var/run/aalis/secrets"
-	// DataDir is the kernel's scratch space.
+	// DataDir is for what the kernel keeps: the bot's volume, or else scratch space.
 	DataDir = "/var/lib/aalis"
 
 	tmpDir = "/tmp"
@@ -30,7 +31,7 @@ const (
 func mounts(secrets bool) []corev1.VolumeMount {
 	list := []corev1.VolumeMount{
 		{Name: "config", MountPath: ConfigDir, ReadOnly: true},
-		{Name: "data", MountPath: DataDir},
+		{Name: dataVolume, MountPath: DataDir},
 		{Name: "tmp", MountPath: tmpDir},
 		{Name: "api", MountPath: apiDir, ReadOnly: true},
 	}
@@ -40,17 +41,19 @@ func mounts(secrets bool) []corev1.VolumeMount {
 	return list
 }
 
-func volumes(instance string, secrets []kernelconfig.SecretKey) []corev1.Volume {
+func volumes(instance *v1alpha1.AgentInstance, secrets []kernelconfig.SecretKey) []corev1.Volume {
 	scratch := resource.MustParse("64Mi")
 	list := []corev1.Volume{
 		{Name: "config", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
-			LocalObjectReference: corev1.LocalObjectReference{Name: ChildName(instance)},
-		}}},
-		{Name: "data", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{
-			Medium: corev1.StorageMediumMemory, SizeLimit: &scratch,
+			LocalObjectReference: corev1.LocalObjectReference{Name: ChildName(instance.Name)},
 		}}},
 		{Name: "tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &scratch}}},
 		{Name: "api", VolumeSource: corev1.VolumeSource{Projected: apiAccess()}},
+	}
+	if dataClaim(instance) == nil {
+		list = append(list, corev1.Volume{Name: dataVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{
+			Medium: corev1.StorageMediumMemory, SizeLimit: &scratch,
+		}}})
 	}
 	if len(secrets) > 0 {
 		list = append(list, corev1.Volume{Name: "secrets", VolumeSource: corev1.VolumeSource{Projected: secretKeys(secrets)}})

@@ -6,6 +6,7 @@ package shared
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -18,15 +19,15 @@ import (
 const (
 	// IndexPlugin indexes by the names of the Plugin objects that spec.plugins refers to.
 	IndexPlugin = "spec.plugins.name"
-	// IndexPersona indexes by the name of the Persona that the instance refers to.
-	IndexPersona = "spec.personaRef.name"
+	// IndexPersona indexes by the names of the Personas that spec.personaRef and spec.personas refer to.
+	IndexPersona = "spec.personas.name"
 )
 
 // SetupIndexes adds the indexes to the cache. It is called once, before the cache starts.
 func SetupIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 	for field, keys := range map[string]func(*v1alpha1.AgentInstance) []string{
 		IndexPlugin:  PluginNames,
-		IndexPersona: personaName,
+		IndexPersona: PersonaNames,
 	} {
 		err := indexer.IndexField(ctx, &v1alpha1.AgentInstance{}, field, func(o client.Object) []string {
 			in, ok := o.(*v1alpha1.AgentInstance)
@@ -53,11 +54,18 @@ func PluginNames(in *v1alpha1.AgentInstance) []string {
 	return names
 }
 
-func personaName(in *v1alpha1.AgentInstance) []string {
-	if in.Spec.PersonaRef == nil {
-		return nil
+// PersonaNames lists the Personas that an instance refers to, each once.
+func PersonaNames(in *v1alpha1.AgentInstance) []string {
+	var names []string
+	if in.Spec.PersonaRef != nil {
+		names = append(names, in.Spec.PersonaRef.Name)
 	}
-	return []string{in.Spec.PersonaRef.Name}
+	for _, p := range in.Spec.Personas {
+		if !slices.Contains(names, p.Name) {
+			names = append(names, p.Name)
+		}
+	}
+	return names
 }
 
 // InstancesByIndex lists the instances of a namespace that refer to the name. The result shares memory with the cache

@@ -176,8 +176,13 @@ func TestIndexKeys(t *testing.T) {
 	if diff := cmp.Diff([]string{"main", "spare"}, PluginNames(in)); diff != "" {
 		t.Errorf("plugins (-want +got):\n%s", diff)
 	}
-	if personaName(in) != nil {
-		t.Error("a bot without personaRef is indexed by a Persona")
+	if PersonaNames(in) != nil {
+		t.Error("a bot without personas is indexed by a Persona")
+	}
+	in.Spec.PersonaRef = &v1alpha1.LocalReference{Name: "owl"}
+	in.Spec.Personas = []v1alpha1.LocalReference{{Name: "lark"}, {Name: "owl"}}
+	if diff := cmp.Diff([]string{"owl", "lark"}, PersonaNames(in)); diff != "" {
+		t.Errorf("personas (-want +got):\n%s", diff)
 	}
 	if !Selects(&metav1.LabelSelector{}, nil) || Selects(nil, nil) || Selects(&metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Odd"}}}, nil) {
 		t.Error("an empty selector selects all, none and a broken one select nothing")

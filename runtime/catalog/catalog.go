@@ -29,8 +29,10 @@ type Module struct {
 	Stability string `json:"stability,omitempty"`
 	// Provides, Required and Optional are service names.
 	Provides []string `json:"provides,omitempty"`
-	Required []string `json:"required,omitempty"`
-	Optional []string `json:"optional,omitempty"`
+	// MayProvide are services whose entries come and go while the module is active, such as the models of a provider.
+	MayProvide []string `json:"mayProvide,omitempty"`
+	Required   []string `json:"required,omitempty"`
+	Optional   []string `json:"optional,omitempty"`
 	// Permissions are what the module may do beyond its own process: network, filesystem, exec, secrets.
 	Permissions []string `json:"permissions,omitempty"`
 	// OnByDefault modules run in every bot that does not turn them off.

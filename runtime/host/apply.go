@@ -218,6 +218,7 @@ func (r *Runner) change(ctx context.Context, t translation) error {
 		return err
 	}
 	r.withdraw(t.services)
+	r.app.SetDrainTimeout(t.drain)
 	done, err := r.app.Apply(ctx, t.config)
 	switch {
 	case ctx.Err() != nil:

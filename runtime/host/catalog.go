@@ -20,7 +20,7 @@ func Catalog(modules []kernel.Module) (catalog.Catalog, error) {
 		}
 		list = append(list, catalog.Module{
 			Name: m.Name, DisplayName: m.DisplayName, Summary: m.Summary, Stability: string(m.Stability),
-			Provides: m.Provides, Required: m.Inject.Required, Optional: m.Inject.Optional, Permissions: permissions,
+			Provides: m.Provides, MayProvide: m.MayProvide, Required: m.Inject.Required, Optional: m.Inject.Optional, Permissions: permissions,
 			OnByDefault: m.OnByDefault, Core: m.Core, Reusable: m.Reusable,
 			RequiresBounceOnDepChange: m.RequiresBounceOnDepChange, Config: m.Config,
 		})

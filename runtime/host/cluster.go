@@ -45,6 +45,9 @@ type ClusterOptions struct {
 	Version, CatalogHash string
 	// Namespace and Instance name the bot, PodName and PodUID the pod, which is also the name of the AgentReplica.
 	Namespace, Instance, PodName, PodUID string
+	// InstanceUID tells the bot from others of its name, and Cluster those of other clusters; plugins that share a
+	// server keep bots apart by them. An empty Cluster is taken to be the only one.
+	InstanceUID, Cluster string
 	// ConfigDir, SecretsDir and DataDir are the mounts.
 	ConfigDir, SecretsDir, DataDir string
 	// Addr serves probes and metrics.
@@ -96,7 +99,8 @@ func RunCluster(ctx context.Context, o ClusterOptions) error {
 	})
 	r := NewRunner(RunnerOptions{
 		Modules: o.Modules, Secrets: secrets.Dir(o.SecretsDir), LogLevel: o.LogLevel, Logger: o.Logger, Level: o.Level,
-		Metrics: meter, Now: o.Now, Version: o.Version, DataDir: o.DataDir,
+		Settings: identitySettings(o.Cluster, o.Namespace, o.InstanceUID),
+		Metrics:  meter, Now: o.Now, Version: o.Version, DataDir: o.DataDir,
 		Attach:  []func(*kernel.Context){meter.Attach},
 		Changed: func(s report.Snapshot) { ack.Set(s) },
 	})

@@ -4,6 +4,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,8 +35,14 @@ const modelWait = 5 * time.Second
 const modelModules = "@aalis/plugin-llm-"
 
 // localSettings are the top-level keys of a bot that runs on somebody's own machine: its models may be there, too.
-func localSettings() map[string]json.RawMessage {
-	return map[string]json.RawMessage{"network": json.RawMessage(`{"allowLoopback":true}`)}
+// On a shared server a bot is told from others by its namespace and name.
+func localSettings(c kernelconfig.Config) map[string]json.RawMessage {
+	out := identitySettings("local", cmp.Or(c.Namespace, "default"), c.Name)
+	if out == nil {
+		out = map[string]json.RawMessage{}
+	}
+	out["network"] = json.RawMessage(`{"allowLoopback":true}`)
+	return out
 }
 
 // Loaded is what the files declare now.
@@ -114,7 +121,7 @@ func RunLocal(ctx context.Context, o LocalOptions) error {
 	})
 	talk := console.New(console.Options{In: o.In, Out: o.Out, Interactive: o.Interactive && o.Once == "", Name: speaker(first.Config)})
 	l.runner = NewRunner(RunnerOptions{
-		Modules: o.Modules, Secrets: secrets.Chain{o.Secrets, l}, Settings: localSettings(), LogLevel: o.LogLevel,
+		Modules: o.Modules, Secrets: secrets.Chain{o.Secrets, l}, Settings: localSettings(first.Config), LogLevel: o.LogLevel,
 		Logger: o.Logger, Metrics: meter, Now: o.Now, Version: o.Version, DataDir: o.DataDir,
 		Attach:  []func(*kernel.Context){meter.Attach, talk.Attach},
 		Changed: l.changed, Rejected: l.rejected,

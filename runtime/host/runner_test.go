@@ -344,7 +344,7 @@ func TestNoDrainTimeMeansNoWait(t *testing.T) {
 func TestPluginErrorAndSettings(t *testing.T) {
 	var root *kernel.Context
 	b := newBench(t, func(o *RunnerOptions) {
-		o.Settings = localSettings()
+		o.Settings = localSettings(kernelconfig.Config{Name: "b"})
 		o.LogLevel = "error"
 		o.Attach = []func(*kernel.Context){func(k *kernel.Context) { root = k }}
 	})

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/aalis-dev/aalis-operator/runtime/host/secrets"
 	"github.com/aalis-dev/aalis-operator/runtime/kernel"
@@ -19,9 +20,11 @@ import (
 // The top-level config keys that the host sets.
 const (
 	settingPersona   = "persona"
+	settingPersonas  = "personas"
 	settingModel     = "model"
 	settingAuthority = "authority"
 	settingLanguage  = "language"
+	settingFallback  = "fallbackOn"
 )
 
 // translator makes kernel configs from composed ones.
@@ -51,11 +54,14 @@ type translation struct {
 	problems map[string][]string
 	// trimmed lists the keys whose values lost trailing line breaks.
 	trimmed []secrets.Key
+	// drain is how long plugins may drain.
+	drain time.Duration
 }
 
 // translate reads the secrets as they are now. Its errors are reasons to refuse the config.
 func (t translator) translate(c kernelconfig.Config) (translation, error) {
 	out := translation{
+		drain: drainTimeout(c),
 		config: kernel.Config{
 			Name: c.Name, LogLevel: c.LogLevel,
 			Plugins:     make(map[string]kernel.PluginConfig, len(c.Plugins)),
@@ -96,6 +102,9 @@ func (t translator) topLevel(c kernelconfig.Config) (map[string]json.RawMessage,
 	if c.Persona != nil {
 		values[settingPersona] = c.Persona
 	}
+	if len(c.Personas) > 0 {
+		values[settingPersonas] = c.Personas
+	}
 	if c.Model != nil {
 		values[settingModel] = c.Model
 	}
@@ -104,6 +113,9 @@ func (t translator) topLevel(c kernelconfig.Config) (map[string]json.RawMessage,
 	}
 	if c.Language != "" {
 		values[settingLanguage] = c.Language
+	}
+	if on := fallbackOn(c.Preferences); len(on) > 0 {
+		values[settingFallback] = on
 	}
 	out := make(map[string]json.RawMessage, len(values)+len(t.settings))
 	for key, raw := range t.settings {
@@ -117,6 +129,17 @@ func (t translator) topLevel(c kernelconfig.Config) (map[string]json.RawMessage,
 		out[key] = raw
 	}
 	return out, nil
+}
+
+// fallbackOn lists by service for which causes a failed call goes to the next preferred provider.
+func fallbackOn(preferences []kernelconfig.Preference) map[string][]string {
+	out := map[string][]string{}
+	for _, p := range preferences {
+		if len(p.FallbackOn) > 0 {
+			out[p.Service] = p.FallbackOn
+		}
+	}
+	return out
 }
 
 // plugin fills the secrets into a copy of a plugin's config. A field whose value is not at hand holds an empty text, so

@@ -3,6 +3,8 @@
 
 package i18n
 
+import "maps"
+
 // ID names a text.
 type ID string
 
@@ -31,7 +33,19 @@ func (t text) in(l Language) string {
 }
 
 // catalog holds every text. It is never modified.
-var catalog = map[ID]text{
+var catalog = join(coreTexts, commandTexts, builtinTexts, sessionTexts, memoryTexts)
+
+// join makes one map of several that have no key in common.
+func join(parts ...map[ID]text) map[ID]text {
+	all := map[ID]text{}
+	for _, p := range parts {
+		maps.Copy(all, p)
+	}
+	return all
+}
+
+// coreTexts are the texts about messages and models.
+var coreTexts = map[ID]text{
 	idBusy: {
 		en: "The bot is answering {limit} messages already, which is all it takes at a time. Please try again in a moment.",
 		zh: "机器人正在处理 {limit} 条消息，已达上限，请稍后再试。",

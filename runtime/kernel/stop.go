@@ -74,6 +74,9 @@ type RestartRequest struct {
 	Rollback any
 }
 
+// HasRestartStrategy reports whether Restart can do anything.
+func (a *App) HasRestartStrategy() bool { return a.opts.Restart != nil }
+
 // Restart emits restarting and hands over to the restart strategy. A second restart while one is under way is ignored. A
 // failure of the strategy is logged as a warning, not returned; having none is an error.
 func (a *App) Restart(ctx context.Context, rollback any) error {

@@ -45,6 +45,8 @@ type Config struct {
 	Model *Model `json:"model,omitempty"`
 	// Persona is the card that the bot speaks as; nil means the built-in one.
 	Persona *Persona `json:"persona,omitempty"`
+	// Personas are further cards that a conversation may choose; sorted by Source.
+	Personas []Persona `json:"personas,omitempty"`
 	// Authority says who may do what; nil means that nobody is more than a guest.
 	Authority *Authority `json:"authority,omitempty"`
 }
@@ -83,6 +85,8 @@ type Preference struct {
 	Service string `json:"service"`
 	// Prefer lists provider entries, best first: an instance id, or an instance id, a slash and a model id.
 	Prefer []string `json:"prefer"`
+	// FallbackOn names the causes for which a failed call goes to the next entry: Unavailable, RateLimited; sorted.
+	FallbackOn []string `json:"fallbackOn,omitempty"`
 }
 
 // Model names a chat model by the instance that provides it.
@@ -108,6 +112,38 @@ type Persona struct {
 	Traits []string `json:"traits,omitempty"`
 	// Prompt that defines the character.
 	Prompt string `json:"prompt"`
+	// NickNames are further names that people call the bot by.
+	NickNames []string `json:"nickNames,omitempty"`
+	// Greeting that clients may show before the first message.
+	Greeting string `json:"greeting,omitempty"`
+	// OutputFormat is the JSON object that each reply must be; nil is plain text.
+	OutputFormat *OutputFormat `json:"outputFormat,omitempty"`
+	// ClientSideJSONRendering hands the client the whole object instead of its reply field.
+	ClientSideJSONRendering bool `json:"clientSideJsonRendering,omitempty"`
+	// Skills are the only ones that the persona may use: nil is all, empty is none.
+	Skills []string `json:"skills,omitzero"`
+}
+
+// OutputFormat is the JSON object that each reply of a persona must be.
+type OutputFormat struct {
+	// Fields in the order in which the model is shown them.
+	Fields []OutputField `json:"fields"`
+	// Prompt replaces the built-in words around the skeleton of the object.
+	Prompt string `json:"prompt,omitempty"`
+	// Retries of a reply that does not fit; nil is the kernel's default.
+	Retries *int32 `json:"retries,omitempty"`
+}
+
+// OutputField is one field of the object.
+type OutputField struct {
+	// Name is the key in the object.
+	Name string `json:"name"`
+	// Description for the model.
+	Description string `json:"description,omitempty"`
+	// Type is string, number or boolean; empty is string.
+	Type string `json:"type,omitempty"`
+	// Reply marks the field that is sent; the last one that is marked counts.
+	Reply bool `json:"reply,omitempty"`
 }
 
 // Authority is the merged policy of a bot.
@@ -193,6 +229,12 @@ func (c Config) sorted() Config {
 	slices.SortFunc(c.Plugins, func(a, b Plugin) int { return strings.Compare(a.ID, b.ID) })
 	c.Preferences = slices.Clone(c.Preferences)
 	slices.SortFunc(c.Preferences, func(a, b Preference) int { return strings.Compare(a.Service, b.Service) })
+	for i := range c.Preferences {
+		c.Preferences[i].FallbackOn = slices.Clone(c.Preferences[i].FallbackOn)
+		slices.Sort(c.Preferences[i].FallbackOn)
+	}
+	c.Personas = slices.Clone(c.Personas)
+	slices.SortFunc(c.Personas, func(a, b Persona) int { return strings.Compare(a.Source, b.Source) })
 	if c.Authority != nil {
 		c.Authority = c.Authority.sorted()
 	}

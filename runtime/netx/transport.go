@@ -29,15 +29,8 @@ const (
 // compression (a compressed event stream may be held back). It sets no limit on the time until an answer: that is the
 // request's context's. The owner must call CloseIdleConnections when done.
 func NewTransport(policy func() Policy) *http.Transport {
-	dialer := &net.Dialer{
-		Timeout:   dialTimeout,
-		KeepAlive: keepAlive,
-		ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
-			return checkDial(policy(), address)
-		},
-	}
 	return &http.Transport{
-		DialContext:            dialer.DialContext,
+		DialContext:            NewDialer(policy),
 		TLSHandshakeTimeout:    tlsTimeout,
 		ForceAttemptHTTP2:      true,
 		MaxIdleConns:           maxIdle,
@@ -65,3 +58,16 @@ func NoRedirects(*http.Request, []*http.Request) error { return http.ErrUseLastR
 // Deadline is the moment d from now, for the deadlines of connections. They need the process's own clock, which plugins
 // do not read otherwise.
 func Deadline(d time.Duration) time.Time { return time.Now().Add(d) }
+
+// NewDialer makes the dialing function for protocols other than HTTP: it dials only what the policy allows at that
+// moment.
+func NewDialer(policy func() Policy) func(ctx context.Context, network, address string) (net.Conn, error) {
+	dialer := &net.Dialer{
+		Timeout:   dialTimeout,
+		KeepAlive: keepAlive,
+		ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
+			return checkDial(policy(), address)
+		},
+	}
+	return dialer.DialContext
+}

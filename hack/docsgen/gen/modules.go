@@ -74,6 +74,7 @@ func writeModule(b *strings.Builder, m catalog.Module) {
 	}
 	line("Full name", code(m.Name))
 	line("Provides", codes(m.Provides))
+	line("May provide", codes(m.MayProvide))
 	line("Needs", codes(m.Required))
 	line("Uses when there", codes(m.Optional))
 	line("Permissions", strings.Join(m.Permissions, ", "))

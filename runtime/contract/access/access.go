@@ -75,6 +75,31 @@ func (p Policy) Expanded() Policy {
 	return out
 }
 
+// Strictest merges the declarations of one operation, its ancestors' first. Visibility and risk come together from one
+// declaration, the one of the highest level; at equal levels from one that is restricted, and otherwise from the first.
+// Mixing the two across declarations would let a harmless later one lower what an earlier one asks for. Confirm is the
+// strictest of all. So one more declaration, wherever it comes, only ever tightens.
+func Strictest(declared ...Policy) Policy {
+	var out Policy
+	strictness := -1
+	confirm := Confirm("")
+	for _, p := range declared {
+		e := p.Expanded()
+		s := 2 * p.MinLevel()
+		if e.Visibility == Restricted {
+			s++
+		}
+		if s > strictness {
+			strictness, out = s, p
+		}
+		if e.Confirm == ConfirmAlways || (e.Confirm == ConfirmSession && confirm == "") {
+			confirm = e.Confirm
+		}
+	}
+	out.Confirm = confirm
+	return out
+}
+
 // Request asks whether somebody may run an operation. The identity comes from the message, never from a model.
 type Request struct {
 	// Capability is kind:name, as in tool:file_delete or command:clear.

@@ -33,6 +33,19 @@ type Agent interface {
 	// DefaultModel is the entry id of the model that answers when a session has chosen none, or an error that
 	// says in a sentence why there is none.
 	DefaultModel() (entryID string, err error)
+	// RegisterPreprocessor has fn see every message before its turn, behind those that are there already; one of
+	// the same name is replaced. It ends with the agent: whoever outlives that uses UsePreprocessor.
+	RegisterPreprocessor(name string, fn Preprocessor) (off func())
+	// Preprocessors lists the names of the registered ones, in their order.
+	Preprocessors() []string
+}
+
+// Preprocessor looks at a message before its turn and may change it. One that does not call next swallows it.
+type Preprocessor func(ctx context.Context, m *message.Incoming, next kernel.Next) error
+
+// UsePreprocessor registers fn with every agent that comes, for as long as the context lives.
+func UsePreprocessor(k *kernel.Context, name string, fn Preprocessor) (off func()) {
+	return Service.When(k, func(a Agent) func() { return a.RegisterPreprocessor(name, fn) })
 }
 
 // Outcome is how a turn ended.
@@ -185,7 +198,8 @@ type TokenUsage struct {
 	Breakdown     TokenBreakdown `json:"breakdown"`
 }
 
-// TokenBreakdown says where the tokens are. The first eight add up to the system share.
+// TokenBreakdown says where the tokens are. Persona to SystemOther add up to System, and System, History, ToolResults and
+// ToolDefs to what is used. Injectors says of SystemOther who put it there, by the last part of the injector.
 type TokenBreakdown struct {
 	System           int            `json:"system"`
 	Persona          int            `json:"persona"`

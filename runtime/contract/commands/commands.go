@@ -17,25 +17,51 @@ var Service = kernel.NewService[Registry]("commands")
 
 // Option declares an option of a command.
 type Option struct {
-	// Syntax as in "-t, --type <v:string[]>".
+	// Syntax as in "-t, --type <v:string[]>". "<v:type>" needs a value, "[v:type]" may have one and is true without;
+	// the types are string (when none is given), number, boolean and string[]. Without either it is a flag.
 	Syntax      string
 	Description string
 	Required    bool
-	Choices     []string
-	Default     any
+	// Choices of a text or of each element of a list.
+	Choices []string
+	// Default is what the handler is given when the option is absent; nil means that it is given nothing.
+	Default any
+}
+
+// Texts of a command in one language. What is empty is shown as the command itself has it.
+type Texts struct {
+	Description string
+	Usage       string
+	// Options are descriptions by the long name of the option.
+	Options map[string]string
 }
 
 // Command declares a command.
 type Command struct {
-	// Declaration is the name and its arguments, as in "session.set" or "model [keyword:text]".
+	// Declaration is the name and its arguments, as in "session.set" or "model [keyword:text]": "<required:type>"
+	// and "[optional:type]" with the types string (when none is given), number, boolean and text, which takes all
+	// that is left and must be the last.
 	Declaration string
 	Description string
 	Usage       string
-	Examples    []string
-	Aliases     []string
-	Options     []Option
-	Policy      access.Policy
-	Handler     Handler
+	// Translations are the texts in other languages, by the tag of the language, as in zh-CN.
+	Translations map[string]Texts
+	Examples     []string
+	// Aliases are other names for the whole path, without the prefix.
+	Aliases []string
+	Options []Option
+	Policy  access.Policy
+	// Handler runs the command. A command without one only describes a group and what its members ask for.
+	Handler Handler
+}
+
+// Info describes a registered command. The policy is the one in effect: the strictest of all declarations on the path.
+type Info struct {
+	Name, Description, Owner string
+	Policy                   access.Policy
+	Aliases                  []string
+	// Group is set for a name that has members and does nothing itself.
+	Group bool
 }
 
 // Call is one use of a command.
@@ -60,12 +86,17 @@ type Handler func(ctx context.Context, call Call) (string, error)
 type Registry interface {
 	// Register adds a command on behalf of a context. A declaration that is malformed is an error that says where.
 	Register(k *kernel.Context, c Command) (off func(), err error)
-	// Parse tells whether a text is a command, and which.
+	// Parse tells whether a text is a command that exists, and which.
 	Parse(text string) (Parsed, bool)
-	// Execute runs a parsed command and gives the text to show.
+	// Execute binds the arguments, asks the guard, runs a parsed command and gives the text to show. What fails on
+	// the way is told in the text.
 	Execute(ctx context.Context, p Parsed, call Call) string
 	// Names lists the top-level commands, sorted.
 	Names() []string
+	// List describes every command and group, sorted by name.
+	List() []Info
+	// Prefix is what a command begins with; it may be empty.
+	Prefix() string
 	// Help gives the overview for an empty name, and the detail of a command otherwise.
 	Help(name string) string
 	// SetGuard installs the guard. While none is installed, only what access.MayRunUnguarded says runs.

@@ -25,7 +25,19 @@ const (
 	CapStreaming   Capability = "streaming"
 	CapVision      Capability = "vision"
 	CapThinking    Capability = "thinking"
+	// CapAudio: sounds may be part of a request.
+	CapAudio Capability = "audio"
+	// CapAudioTranscription: the model writes down what a sound says.
+	CapAudioTranscription Capability = "audio_transcription"
+	CapVideo              Capability = "video"
 )
+
+// Capabilities lists every capability that there is, in the order in which they are shown.
+func Capabilities() []Capability {
+	return []Capability{
+		CapChat, CapToolCalling, CapStreaming, CapVision, CapThinking, CapAudio, CapAudioTranscription, CapVideo,
+	}
+}
 
 // Info describes a model.
 type Info struct {
@@ -53,7 +65,22 @@ type Model interface {
 	// ChatStream asks for a reply and hands it over in pieces, in order, from the calling goroutine. The last
 	// chunk has Done set. An error of onChunk ends the stream and is returned. A model without CapStreaming
 	// may hand over the whole reply as one chunk.
+	//
+	// What goes wrong at the provider, here and in Chat, is an *Error; what is wrong with ctx is ctx's own error.
 	ChatStream(ctx context.Context, req Request, onChunk func(Chunk) error) error
+}
+
+// Refresher is implemented by models whose provider can be asked for its list of models again.
+type Refresher interface {
+	// Refresh asks the provider now and registers and withdraws models as it says.
+	Refresh(ctx context.Context) (Refreshed, error)
+}
+
+// Refreshed says what a Refresh changed, by model id.
+type Refreshed struct {
+	Added, Removed []string
+	// Total is how many models the provider offers now.
+	Total int
 }
 
 // Request is one call of a model.
@@ -66,6 +93,8 @@ type Request struct {
 	MaxTokens int
 	// Think asks for, or against, reasoning; nil leaves it to the model.
 	Think *bool
+	// RequireImages makes a request fail whose images cannot be given to the model, instead of leaving them out.
+	RequireImages bool
 }
 
 // Response is a whole reply.

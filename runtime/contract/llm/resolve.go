@@ -37,11 +37,16 @@ func (r Ref) String() string {
 // capabilities and is what ref asks for. The order ignores a preferred entry that lacks a capability.
 func Resolve(k *kernel.Context, ref Ref, caps ...Capability) (Model, bool) {
 	for _, e := range Service.Entries(k) {
-		if matches(e.EntryID, e.Instance.Info(), ref) && hasAll(e.Instance.Info().Capabilities, caps) {
+		if fits(e, ref, caps) {
 			return e.Instance, true
 		}
 	}
 	return nil, false
+}
+
+func fits(e kernel.Provided[Model], ref Ref, caps []Capability) bool {
+	info := e.Instance.Info()
+	return matches(e.EntryID, info, ref) && hasAll(info.Capabilities, caps)
 }
 
 func matches(entryID string, info Info, ref Ref) bool {

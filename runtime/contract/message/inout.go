@@ -39,11 +39,18 @@ type Incoming struct {
 	// that serves several requests in one session can tell their answers apart. It may be empty.
 	TurnID      string       `json:"turnId,omitempty"`
 	Attachments []Attachment `json:"attachments,omitempty"`
-	SessionType SessionType  `json:"sessionType,omitempty"`
+	// Descriptions of the attachments, by their index; what is missing or empty has none.
+	Descriptions []string    `json:"attachmentDescriptions,omitempty"`
+	SessionType  SessionType `json:"sessionType,omitempty"`
 	// Source is the concurrency lane; an empty value is the lane "user".
-	Source      string      `json:"source,omitempty"`
-	GroupID     string      `json:"groupId,omitempty"`
-	GroupName   string      `json:"groupName,omitempty"`
+	Source    string `json:"source,omitempty"`
+	GroupID   string `json:"groupId,omitempty"`
+	GroupName string `json:"groupName,omitempty"`
+	// SenderRole and SelfRole are owner, admin or member of the group, for the sender and for the bot itself.
+	SenderRole  string      `json:"senderRole,omitempty"`
+	SenderTitle string      `json:"senderTitle,omitempty"`
+	SelfRole    string      `json:"selfRole,omitempty"`
+	SelfTitle   string      `json:"selfTitle,omitempty"`
 	ReplyTo     *Quote      `json:"replyTo,omitempty"`
 	NoticeType  string      `json:"noticeType,omitempty"`
 	TriggerType TriggerType `json:"triggerType,omitempty"`
@@ -65,14 +72,6 @@ type Actor struct {
 	UserID   string `json:"userId"`
 }
 
-// Attachment is an image, sound, video or file that came with a message.
-type Attachment struct {
-	Kind     string `json:"kind"` // image, audio, video or file
-	Data     string `json:"data"` // a data URL, an http URL or a file URI
-	MimeType string `json:"mimeType,omitempty"`
-	Name     string `json:"name,omitempty"`
-}
-
 // OutgoingSource says who wrote an Outgoing.
 type OutgoingSource string
 
@@ -91,6 +90,7 @@ type Outgoing struct {
 	TurnID           string         `json:"turnId,omitempty"`
 	ReasoningContent string         `json:"reasoningContent,omitempty"`
 	Segments         []Segment      `json:"segments,omitempty"`
+	Attachments      []Attachment   `json:"attachments,omitempty"`
 	Source           OutgoingSource `json:"source,omitempty"`
 	ModelInfo        *ModelInfo     `json:"modelInfo,omitempty"`
 }

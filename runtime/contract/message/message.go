@@ -22,6 +22,10 @@ const (
 	KindEventMarker = "event-marker"
 	// KindCrossSessionDelegation is a task that the same agent handed over from another session.
 	KindCrossSessionDelegation = "cross-session-delegation"
+	// KindOutboundImage, KindOutboundAudio and KindOutboundVideo mark media that the bot itself sent.
+	KindOutboundImage = "outbound-image"
+	KindOutboundAudio = "outbound-audio"
+	KindOutboundVideo = "outbound-video"
 )
 
 // Message is one entry of a conversation, in the shape of the OpenAI protocol plus what the runtime keeps with it.
@@ -37,6 +41,7 @@ type Message struct {
 	ReasoningContent string         `json:"reasoningContent,omitempty"`
 	Segments         []Segment      `json:"segments,omitempty"`
 	Images           []string       `json:"images,omitempty"` // data URLs or http URLs
+	Audios           []string       `json:"audios,omitempty"` // base64, data URLs, paths, file URIs or http URLs
 	Metadata         map[string]any `json:"metadata,omitempty"`
 }
 

@@ -6,6 +6,7 @@ package session
 
 import (
 	"context"
+	"errors"
 
 	"github.com/aalis-dev/aalis-operator/runtime/contract/llm"
 	"github.com/aalis-dev/aalis-operator/runtime/kernel"
@@ -85,6 +86,30 @@ type Patch struct {
 	Metadata  map[string]any
 }
 
+// The values of Info.CreatedBy.
+const (
+	ByUser      = "user"
+	ByAgent     = "agent"
+	ByScheduler = "scheduler"
+	BySystem    = "system"
+)
+
+// The errors of a Manager, to be told apart with errors.Is.
+var (
+	// ErrUnknown says that there is no session of that id.
+	ErrUnknown = errors.New("there is no such session")
+	// ErrInvalid says that an id or a patch is unfit; the text says what and how.
+	ErrInvalid = errors.New("invalid session")
+	// ErrFull says that no further session fits, and none can make room.
+	ErrFull = errors.New("there are too many sessions")
+)
+
+// Tree is a session with its descendants.
+type Tree struct {
+	Info     Info
+	Children []Tree
+}
+
 // Manager keeps the sessions of a bot. Its methods may be called concurrently, and what they return are copies.
 type Manager interface {
 	// Get reads a session.
@@ -101,10 +126,15 @@ type Manager interface {
 	Complete(ctx context.Context, id, result string) error
 	// List gives the sessions of a parent ("" for roots) with a status ("" for any), newest first.
 	List(parentID string, status Status) []Info
+	// Tree gives a session with its descendants, or all roots with theirs for "", newest first; an unknown id gives
+	// none.
+	Tree(rootID string) []Tree
 	// Resolve is the config in effect for a session on a platform, from all layers.
 	Resolve(sessionID, platform string) Config
 	// Layers are the layers of that resolution, highest first, those that decide nothing included.
 	Layers(sessionID, platform string) []LayerConfig
+	// Inherited is what the session would have if it decided nothing itself.
+	Inherited(sessionID, platform string) Config
 }
 
 // The events of sessions.

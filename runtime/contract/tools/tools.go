@@ -29,7 +29,8 @@ type CallContext struct {
 // Handler runs a tool. Its result goes to the model as it is; an error becomes a JSON object with the key error.
 type Handler func(ctx context.Context, args map[string]any, call CallContext) (string, error)
 
-// Tool is a tool and how it may be used.
+// Tool is a tool and how it may be used. The name consists of 1 to 64 letters, digits, "_" and "-", since vendors take no
+// other. The parameters are a JSON schema of type object; nil means that the tool takes none.
 type Tool struct {
 	Definition message.ToolDefinition
 	Policy     access.Policy
@@ -53,18 +54,20 @@ type Info struct {
 // Registry holds the tools of a bot. Its methods may be called concurrently.
 type Registry interface {
 	// Register adds a tool on behalf of a context; a second one of the same name replaces the first, with a
-	// warning. The returned function takes it back, unless another has replaced it.
+	// warning. The returned function takes it back, unless another has replaced it; what was replaced does not come
+	// back. A tool without a handler or with an unfit name is refused with an error in the log.
 	Register(k *kernel.Context, t Tool) (off func())
 	// RegisterGroup describes a group; the last description wins.
 	RegisterGroup(k *kernel.Context, g Group) (off func())
-	// Definitions lists, in order of registration, the tools without a group and those of the given groups.
+	// Definitions lists, in order of registration, the tools without a group and those of the given groups. The
+	// slice is the caller's; the parameters in it are shared and must not be changed.
 	Definitions(groups []string) []message.ToolDefinition
 	// List describes every tool, in order of registration.
 	List() []Info
 	// Groups describes every group, by name.
 	Groups() []Group
-	// Execute checks the arguments, asks the guard and runs the tool. It always gives a result for the model: a
-	// failure is a JSON object with the key error.
+	// Execute checks that the tool exists and belongs to the groups of the call, then the arguments, asks the guard
+	// and runs the tool. It always gives a result for the model: a failure, a panic included, is an [ErrorResult].
 	Execute(ctx context.Context, name string, args map[string]any, call CallContext) string
 	// SetGuard installs the guard. While none is installed, only what access.MayRunUnguarded says runs.
 	SetGuard(g access.Guard) (off func())

@@ -100,7 +100,7 @@ func (t *turn) build(
 	defer cancel()
 	view := agent.PromptView{
 		SessionID: t.msg.SessionID, UserID: t.msg.UserID, Platform: t.msg.Platform, TriggerType: triggerOf(t.msg),
-		Messages: slices.Clone(list),
+		DryRun: t.dryRun, Messages: slices.Clone(list),
 	}
 	results := make(chan built, len(pending))
 	for i, c := range pending {

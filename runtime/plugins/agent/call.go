@@ -12,10 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aalis-dev/aalis-operator/runtime/contract/agent"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/llm"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/message"
-	"github.com/aalis-dev/aalis-operator/runtime/kernel"
 )
 
 // maxReplyBytes bounds what a model may say in one call, text and reasoning together.
@@ -32,17 +30,20 @@ func (e *callError) Unwrap() error { return e.err }
 // call is one call of a model while it goes on. What comes in is kept as two texts and the places where one gave way to
 // the other, so that a piece costs no allocation of its own.
 type call struct {
-	t         *turn
-	model     llm.Model
-	req       llm.Request
-	streaming bool
-	began     time.Time
-	first     time.Duration // until the first piece; 0 while there is none
-	answered  bool
+	t     *turn
+	model llm.Model
+	req   llm.Request
+	// promptTokens is our count of the messages of req.
+	promptTokens int
+	streaming    bool
+	began        time.Time
+	first        time.Duration // until the first piece; 0 while there is none
+	answered     bool
 
 	content, reasoning strings.Builder
 	marks              []mark
 	toolCalls          []message.ToolCall
+	said               string // the content, repaired; set by segments
 	usage              *llm.Usage
 	chunk              message.StreamChunk // what all chunks of the turn have in common
 }
@@ -53,32 +54,12 @@ type mark struct {
 	end       int
 }
 
-// ask calls the model once: the hooks around it, the stream, and what is told of it.
-func (t *turn) ask(ctx context.Context, model llm.Model, list []message.Message) (llm.Response, error) {
-	data := agent.LLMData{
-		Messages: list, SessionID: t.msg.SessionID, UserID: t.msg.UserID, Platform: t.msg.Platform,
-		TriggerType: triggerOf(t.msg),
+func (t *turn) newCall(fit trimmed, tools []message.ToolDefinition) *call {
+	return &call{
+		t: t, model: t.model, req: llm.Request{Messages: fit.list, Tools: tools, Think: t.session.Thinking},
+		promptTokens: fit.total, streaming: slices.Contains(t.model.Info().Capabilities, llm.CapStreaming),
+		began: t.a.k.Now(), chunk: t.streamChunk(),
 	}
-	if _, err := agent.LLMBefore.Run(ctx, t.a.k, &data, nil, kernel.WarnOnStall()); err != nil {
-		return llm.Response{}, fmt.Errorf("before the call: %w", err)
-	}
-	c := &call{
-		t: t, model: model, req: llm.Request{Messages: data.Messages, Tools: data.Tools},
-		streaming: slices.Contains(model.Info().Capabilities, llm.CapStreaming), began: t.a.k.Now(),
-		chunk: t.streamChunk(),
-	}
-	err := c.run(ctx)
-	t.tellCall(ctx, c, err)
-	if err != nil {
-		return llm.Response{}, &callError{err}
-	}
-	t.spent.add(c.usage)
-	t.segments = append(t.segments, c.segments()...)
-	after := agent.LLMAfterData{Response: c.response(), Messages: data.Messages}
-	if _, err := agent.LLMAfter.Run(ctx, t.a.k, &after, nil); err != nil {
-		return llm.Response{}, fmt.Errorf("after the call: %w", err)
-	}
-	return after.Response, nil
 }
 
 // run makes the call. A model that cannot stream gives its whole reply as one piece.
@@ -157,26 +138,33 @@ func (c *call) mark(reasoning bool, end int) {
 	c.marks = append(c.marks, mark{reasoning, end})
 }
 
-// segments cuts the two texts at the marks.
+// segments cuts the two texts at the marks. They keep what was written as it came, but not markers that no one should
+// see: then the text is one piece, behind the reasoning.
 func (c *call) segments() []message.Segment {
 	content, reasoning := c.content.String(), c.reasoning.String()
-	out := make([]message.Segment, len(c.marks))
+	said, stripped := c.t.repaired(content)
+	c.said = said
+	out := make([]message.Segment, 0, len(c.marks)+1)
 	from := [2]int{}
-	for i, m := range c.marks {
-		if m.reasoning {
-			out[i] = message.Segment{Type: message.SegmentReasoningText, Content: reasoning[from[1]:m.end]}
+	for _, m := range c.marks {
+		switch {
+		case m.reasoning:
+			out = append(out, message.Segment{Type: message.SegmentReasoningText, Content: reasoning[from[1]:m.end]})
 			from[1] = m.end
-		} else {
-			out[i] = message.Segment{Type: message.SegmentText, Content: content[from[0]:m.end]}
+		case !stripped:
+			out = append(out, message.Segment{Type: message.SegmentText, Content: content[from[0]:m.end]})
 			from[0] = m.end
 		}
+	}
+	if stripped && said != "" {
+		out = append(out, message.Segment{Type: message.SegmentText, Content: said})
 	}
 	return out
 }
 
 func (c *call) response() llm.Response {
 	return llm.Response{
-		Content: c.content.String(), ReasoningContent: c.reasoning.String(), ToolCalls: c.toolCalls, Usage: c.usage,
+		Content: c.said, ReasoningContent: c.reasoning.String(), ToolCalls: c.toolCalls, Usage: c.usage,
 	}
 }
 

@@ -25,10 +25,14 @@ type conductor struct {
 	lanes *lanes
 	cfg   atomic.Pointer[Config]
 	model atomic.Pointer[llm.Ref] // what the bot's declaration asks for
+
+	counted       *textCounts
+	usageLog      *usageLog
+	preprocessors preprocessors
 }
 
 func newConductor(k *kernel.Context, cfg Config) *conductor {
-	a := &conductor{k: k, lanes: newLanes()}
+	a := &conductor{k: k, lanes: newLanes(), counted: newTextCounts(), usageLog: newUsageLog()}
 	a.cfg.Store(&cfg)
 	a.model.Store(&llm.Ref{})
 	return a

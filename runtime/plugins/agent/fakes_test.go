@@ -97,6 +97,7 @@ func provide(k *kernel.Context, m *scriptedModel) (off func()) {
 // fakeStore is memory and archive in one.
 type fakeStore struct {
 	memory.Backend
+	archive.Archive
 	err error
 	now func() time.Time
 
@@ -132,6 +133,14 @@ func (s *fakeStore) SaveMessage(ctx context.Context, session string, m message.M
 	return nil
 }
 
+func (s *fakeStore) SaveMessages(ctx context.Context, session string, list []message.Message) error {
+	if err := errors.Join(s.err, ctx.Err()); err != nil {
+		return err
+	}
+	s.add(session, list...)
+	return nil
+}
+
 func (s *fakeStore) ArchiveIncoming(ctx context.Context, m message.Incoming) (message.Message, error) {
 	out := message.Message{
 		Role: message.RoleUser, Content: message.PrefixSender(m.Nickname, m.UserID, m.Content), Name: m.UserID,
@@ -146,16 +155,26 @@ func (s *fakeStore) ArchiveIncoming(ctx context.Context, m message.Incoming) (me
 type fakePersona struct {
 	mu               sync.Mutex
 	system, volatile string
+	names            []string
 	seen             persona.View
+	options          persona.Options
+	persona.Provider
 }
 
-func (p *fakePersona) Card() persona.Card { return persona.Card{Source: "owl", Name: "Owl"} }
-func (p *fakePersona) SystemPrompt() string {
+func (p *fakePersona) Card(o persona.Options) persona.Card {
+	if o.Persona != "" {
+		return persona.Card{Source: o.Persona}
+	}
+	return persona.Card{Source: "owl", Name: "Owl"}
+}
+func (p *fakePersona) Names() []string { return p.names }
+func (p *fakePersona) SystemPrompt(o persona.Options) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.options = o
 	return p.system
 }
-func (p *fakePersona) VolatilePrompt(v persona.View) string {
+func (p *fakePersona) VolatilePrompt(v persona.View, _ persona.Options) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.seen = v

@@ -5,6 +5,7 @@ package agent
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/aalis-dev/aalis-operator/runtime/contract/memory"
@@ -24,13 +25,14 @@ func (t *turn) history(ctx context.Context, now time.Time) []message.Message {
 		t.log().Warn("Failed to load history", "error", err)
 		return nil
 	}
-	list, dropped := wholeToolGroups(stored)
+	said := slices.DeleteFunc(stored, func(m message.Message) bool { return m.IsControl() || saysNothing(m) })
+	list, dropped := wholeToolGroups(said)
 	if dropped > 0 {
 		t.log().Warn("Left incomplete tool calls out of history", "messages", dropped)
 	}
 	out := list[:0]
 	for _, m := range list {
-		if m.IsControl() || t.archived != nil && isSame(m, *t.archived) {
+		if t.archived != nil && isSame(m, *t.archived) {
 			continue
 		}
 		if m.Role == message.RoleUser && m.Timestamp != 0 && m.Content != "" {
@@ -39,6 +41,11 @@ func (t *turn) history(ctx context.Context, now time.Time) []message.Message {
 		out = append(out, m)
 	}
 	return out
+}
+
+// saysNothing tells whether a stored message holds nothing that a model could be shown; some vendors refuse such a one.
+func saysNothing(m message.Message) bool {
+	return m.Content == "" && m.Role != message.RoleTool && len(m.ToolCalls) == 0 && len(m.Images) == 0 && len(m.Audios) == 0
 }
 
 func isSame(a, b message.Message) bool {
@@ -79,10 +86,11 @@ func toolGroup(list []message.Message) (length int, whole bool) {
 	for _, c := range list[0].ToolCalls {
 		open[c.ID] = true
 	}
+	alike := len(open) < len(list[0].ToolCalls) || open[""] // no result can tell which of them it answers
 	length = 1
 	for length < len(list) && list[length].Role == message.RoleTool && open[list[length].ToolCallID] {
 		delete(open, list[length].ToolCallID)
 		length++
 	}
-	return length, len(open) == 0
+	return length, len(open) == 0 && !alike
 }

@@ -273,3 +273,23 @@ func (l *lanes) isClosed() bool {
 	defer l.mu.Unlock()
 	return l.closed
 }
+
+func TestAbortTurnEndsThatTurnOnly(t *testing.T) {
+	kerneltest.NoLeaks(t)
+	r := newRunning(t)
+	one, two := say("one", "s1", ""), say("two", "s2", "")
+	one.TurnID, two.TurnID = "t1", "t2"
+	r.handle(one)
+	receive(t, r.entered)
+	r.handle(two)
+	receive(t, r.entered)
+	r.agent.AbortTurn("")
+	r.agent.AbortTurn("nobody's")
+	r.agent.AbortTurn("t1")
+	eventually(t, func() bool { return r.turn("one").Outcome == agent.Aborted })
+	close(r.release)
+	wait(t, &r.wg)
+	if got := r.turn("two"); got.Outcome != agent.Replied {
+		t.Errorf("turn %+v", got)
+	}
+}

@@ -52,7 +52,7 @@ func system(injector, content string) message.Message {
 func (t *turn) systemPrompt() string {
 	parts := make([]string, 0, 3)
 	if t.persona != nil {
-		if s := t.persona.SystemPrompt(); s != "" {
+		if s := t.persona.SystemPrompt(t.personaOpts); s != "" {
 			parts = append(parts, s)
 		}
 	}
@@ -70,7 +70,8 @@ func (t *turn) volatilePrompt() string {
 	return t.persona.VolatilePrompt(persona.View{
 		SessionID: m.SessionID, Platform: m.Platform, SessionType: string(m.SessionType), UserID: m.UserID,
 		Nickname: m.Nickname, GroupID: m.GroupID, GroupName: m.GroupName,
-	})
+		SenderRole: m.SenderRole, SenderTitle: m.SenderTitle, SelfRole: m.SelfRole, SelfTitle: m.SelfTitle,
+	}, t.personaOpts)
 }
 
 // needsFocus tells whether somebody addressed the bot in a group. A message that does not say why it is answered does not
@@ -112,7 +113,7 @@ func (t *turn) delegation() message.Message {
 
 func images(m message.Incoming) (data []string) {
 	for _, a := range m.Attachments {
-		if a.Kind == "image" && a.Data != "" {
+		if a.Kind == message.AttachmentImage && a.Data != "" {
 			data = append(data, a.Data)
 		}
 	}

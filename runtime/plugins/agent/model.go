@@ -27,7 +27,7 @@ func (e *noModel) Error() string { return e.why.In(i18n.English) }
 
 // DefaultModel implements agent.Agent.
 func (a *conductor) DefaultModel() (string, error) {
-	m, err := a.resolve()
+	m, err := a.resolve(llm.Ref{})
 	if err != nil {
 		return "", err
 	}
@@ -37,10 +37,13 @@ func (a *conductor) DefaultModel() (string, error) {
 // takeModel takes over the model that the bot's declaration asks for.
 func (a *conductor) takeModel(_ context.Context, ref llm.Ref, _ bool) { a.model.Store(&ref) }
 
-// resolve finds the model that answers. One that the bot's declaration asks for is never replaced by another: whoever
-// named it would not notice. The error is a noModel.
-func (a *conductor) resolve() (llm.Model, error) {
-	if ref := *a.model.Load(); !ref.IsZero() {
+// resolve finds the model that answers: the chosen one of a session, else that of the bot's declaration. Neither is ever
+// replaced by another: whoever named it would not notice. The error is a noModel.
+func (a *conductor) resolve(chosen llm.Ref) (llm.Model, error) {
+	if chosen.IsZero() {
+		chosen = *a.model.Load()
+	}
+	if ref := chosen; !ref.IsZero() {
 		if m, ok := llm.Resolve(a.k, ref, llm.CapChat); ok {
 			return m, nil
 		}

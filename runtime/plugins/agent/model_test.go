@@ -124,7 +124,7 @@ func TestNoModelTexts(t *testing.T) {
 		for _, m := range tc.models {
 			provide(b.Root(), m)
 		}
-		_, err := b.agent.(*conductor).resolve()
+		_, err := b.agent.(*conductor).resolve(llm.Ref{})
 		why, ok := isNoModel(err)
 		if !ok || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: got %v, want it to contain %q", name, err, tc.want)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/aalis-dev/aalis-operator/runtime/contract/agent"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/archive"
+	"github.com/aalis-dev/aalis-operator/runtime/contract/commands"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/llm"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/memory"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/persona"
@@ -54,6 +55,8 @@ func apply(k *kernel.Context, cfg Config) error {
 		a.prefer(before.defaultModel(), after.defaultModel())
 		return nil
 	})
+	agent.UsageRequest.On(k, a.measure)
+	commands.Use(k, a.commands()...)
 	k.OnDrain("turns", a.lanes.drain)
 	k.OnDispose("turns", a.stop)
 	agent.Service.Provide(k, a)

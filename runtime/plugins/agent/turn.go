@@ -12,8 +12,11 @@ import (
 
 	"github.com/aalis-dev/aalis-operator/runtime/contract/agent"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/archive"
+	"github.com/aalis-dev/aalis-operator/runtime/contract/llm"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/message"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/persona"
+	"github.com/aalis-dev/aalis-operator/runtime/contract/session"
+	"github.com/aalis-dev/aalis-operator/runtime/contract/tools"
 	"github.com/aalis-dev/aalis-operator/runtime/i18n"
 )
 
@@ -28,22 +31,31 @@ type turn struct {
 	metadata    map[string]any // shared by the first and the last hook
 	began       time.Time
 	persona     persona.Provider // nil if there is none
+	personaOpts persona.Options
 	personaName string
 	archived    *message.Message // the stored form of msg; nil if it was not stored
 
-	segments []message.Segment // of all calls, in the order in which they came
-	spent    spent
-	ended    bool // the end of the stream was told
-	settled  bool // agent:turn:after was run
-	replied  bool // the reply was sent
+	session  session.Config
+	toolCall tools.CallContext
+	tools    []message.ToolDefinition // all that this session may use
+	model    llm.Model
+	window   window // of the model
+	counts   *counts
+	list     []message.Message // the conversation so far, as the next call is to see it
+	dryRun   bool              // nothing is asked: the turn only measures
+
+	segments         []message.Segment // of all calls and tools, in the order in which they came
+	answerFrom       int               // the first segment of the answer, behind those of the calls that led to it
+	lastStamp        int64
+	toolLimitReached bool
+	spent            spent
+	ended            bool // the end of the stream was told
+	settled          bool // agent:turn:after was run
+	replied          bool // the reply was sent
 }
 
 func newTurn(a *conductor, m message.Incoming) *turn {
-	t := &turn{a: a, cfg: a.cfg.Load(), msg: m, metadata: map[string]any{}, began: a.k.Now()}
-	if p, ok := persona.Service.Get(a.k); ok {
-		t.persona, t.personaName = p, p.Card().Source
-	}
-	return t
+	return &turn{a: a, cfg: a.cfg.Load(), msg: m, metadata: map[string]any{}, began: a.k.Now()}
 }
 
 func (t *turn) log() *slog.Logger { return t.a.k.Logger().With("sessionId", t.msg.SessionID) }
@@ -78,24 +90,17 @@ func (t *turn) run(ctx context.Context) {
 // answer is the turn itself. Its error goes to fail.
 func (t *turn) answer(ctx context.Context) error {
 	t.archive(ctx)
-	model, err := t.a.resolve()
+	t.configure()
+	if err := t.chooseModel(); err != nil {
+		return err
+	}
+	t.list = t.buildMessages(ctx)
+	last := lastAssistant(t.list)
+	response, err := t.converse(ctx)
 	if err != nil {
 		return err
 	}
-	list := t.buildMessages(ctx)
-	last := lastAssistant(list)
-	list, err = t.assemble(ctx, list)
-	if err != nil {
-		return err
-	}
-	response, err := t.ask(ctx, model, list)
-	if err != nil {
-		return err
-	}
-	if n := len(response.ToolCalls); n > 0 {
-		t.log().Warn("Left tool calls of the model alone", "count", n)
-	}
-	return t.reply(ctx, model.Info(), response, last)
+	return t.reply(ctx, response, last)
 }
 
 // archive stores the message before anything that can fail, and whether or not the turn is aborted meanwhile.
@@ -168,7 +173,7 @@ func (t *turn) endStream(ctx context.Context) {
 	ctx, cancel := settle(ctx)
 	defer cancel()
 	end := t.streamChunk()
-	end.Done = true
+	end.Done, end.ToolLimitReached = true, t.toolLimitReached
 	message.Stream.Emit(ctx, t.a.k, end)
 }
 
@@ -187,12 +192,4 @@ func (t *turn) finish(ctx context.Context, outcome agent.Outcome, reply string) 
 	if _, err := agent.TurnAfter.Run(ctx, t.a.k, &data, nil); err != nil {
 		t.log().Warn("Failed to run the hook after the turn", "error", err)
 	}
-}
-
-// triggerOf is why the turn happens; a message that does not say is answered directly.
-func triggerOf(m message.Incoming) message.TriggerType {
-	if m.TriggerType == "" {
-		return message.TriggerDirect
-	}
-	return m.TriggerType
 }

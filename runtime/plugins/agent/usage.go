@@ -74,10 +74,11 @@ func (c *call) used() (u llm.Usage, estimated bool) {
 	if !c.answered {
 		return llm.Usage{}, true
 	}
-	u.PromptTokens = estimateMessages(c.req.Messages) + estimateTools(c.req.Tools)
-	u.CompletionTokens = estimateText(c.content.String()) + estimateText(c.reasoning.String())
+	counts := c.t.counts
+	u.PromptTokens = c.promptTokens + counts.definitions(c.req.Tools)
+	u.CompletionTokens = counts.text(c.content.String()) + counts.text(c.reasoning.String())
 	if len(c.toolCalls) > 0 {
-		u.CompletionTokens += estimateJSON(c.toolCalls)
+		u.CompletionTokens += counts.toolCalls(c.toolCalls)
 	}
 	u.TotalTokens = u.PromptTokens + u.CompletionTokens
 	return u, true

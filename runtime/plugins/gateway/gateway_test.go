@@ -33,9 +33,11 @@ func (f *fakeAgent) HandleMessage(ctx context.Context, m message.Incoming) {
 		f.handle(ctx, m)
 	}
 }
-func (*fakeAgent) Abort(string)                  {}
-func (*fakeAgent) AbortTurn(string)              {}
-func (*fakeAgent) DefaultModel() (string, error) { return "", errors.New("none") }
+func (*fakeAgent) Abort(string)                                           {}
+func (*fakeAgent) AbortTurn(string)                                       {}
+func (*fakeAgent) RegisterPreprocessor(string, agent.Preprocessor) func() { return func() {} }
+func (*fakeAgent) Preprocessors() []string                                { return nil }
+func (*fakeAgent) DefaultModel() (string, error)                          { return "", errors.New("none") }
 
 func withAgent(handle func(ctx context.Context, m message.Incoming)) kerneltest.Option {
 	return kerneltest.WithService[agent.Agent](agent.Service, &fakeAgent{handle})

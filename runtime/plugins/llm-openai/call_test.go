@@ -11,6 +11,8 @@ import (
 
 	"github.com/aalis-dev/aalis-operator/runtime/contract/llm"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/message"
+	"github.com/aalis-dev/aalis-operator/runtime/kernel"
+	"github.com/aalis-dev/aalis-operator/runtime/llmhttp/completions"
 )
 
 func TestChatAndStreamAgree(t *testing.T) {
@@ -120,7 +122,7 @@ func TestToolCalls(t *testing.T) {
 }
 
 func TestWireMessages(t *testing.T) {
-	got := wireMessages([]message.Message{
+	got := completions.Messages(llm.Prepare([]message.Message{
 		{Role: message.RoleSystem, Content: "be", Name: "x", Metadata: map[string]any{"injector": "persona"}},
 		{Role: message.RoleNotice, Content: "poked"},
 		{Role: message.RoleUser, Content: "what?", Images: []string{"data:image/png;base64,AA", "https://x/y.png"}},
@@ -131,7 +133,7 @@ func TestWireMessages(t *testing.T) {
 		{Role: message.RoleTool, ToolCallID: "c1"},
 		{Role: message.RoleUser, Kind: message.KindCrossSessionDelegation, Content: "do"},
 		{Role: message.RoleUser, Content: "bad \xff"},
-	})
+	}), true, false)
 	raw, err := json.Marshal(got)
 	if err != nil {
 		t.Fatal(err)
@@ -175,7 +177,7 @@ func TestLimitsAndTemperature(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			set := r.model(tt.model).(*model).p.set.Load()
+			set := settingsOf(t, map[string]any{"temperature": 0.5, "maxTokens": 100})
 			tt.req.Messages = user("hi").Messages
 			raw, err := json.Marshal(buildRequest(tt.model, tt.req, set))
 			if err != nil {
@@ -199,47 +201,15 @@ func TestLimitsAndTemperature(t *testing.T) {
 	}
 }
 
-func TestCallBuffers(t *testing.T) {
-	delta := func(index *int, id, name, args string) toolDelta {
-		return toolDelta{Index: index, ID: id, Function: functionDelta{Name: name, Arguments: args}}
+func settingsOf(t *testing.T, cfg map[string]any) *settings {
+	t.Helper()
+	c, err := kernel.Decode(Default(), cfg)
+	if err != nil {
+		t.Fatal(err)
 	}
-	call := func(id, name, args string) message.ToolCall {
-		return message.ToolCall{ID: id, Type: "function", Function: message.FunctionCall{Name: name, Arguments: args}}
+	set, err := c.settings()
+	if err != nil {
+		t.Fatal(err)
 	}
-	tests := []struct {
-		name   string
-		deltas []toolDelta
-		want   []message.ToolCall
-		whole  bool
-	}{
-		{"none", nil, nil, true},
-		{
-			"out of order", []toolDelta{delta(new(1), "b", "g", "{"), delta(new(0), "a", "f", ""), delta(new(1), "", "", "}")},
-			[]message.ToolCall{call("a", "f", "{}"), call("b", "g", "{}")}, true,
-		},
-		{
-			"no index, ids tell them apart", []toolDelta{delta(nil, "a", "f", "{}"), delta(nil, "b", "g", "{}")},
-			[]message.ToolCall{call("a", "f", "{}"), call("b", "g", "{}")}, true,
-		},
-		{
-			"the id in every piece", []toolDelta{delta(new(0), "a", "f", `{"x"`), delta(new(0), "a", "", `:1}`)},
-			[]message.ToolCall{call("a", "f", `{"x":1}`)}, true,
-		},
-		{"no id", []toolDelta{delta(new(0), "", "f", "{}")}, []message.ToolCall{call("call_0", "f", "{}")}, true},
-		{"cut short", []toolDelta{delta(new(0), "a", "f", `{"x":`)}, []message.ToolCall{call("a", "f", `{"x":`)}, false},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			var b callBuffers
-			for _, d := range tt.deltas {
-				b.add(d)
-			}
-			if got := b.complete(); got != tt.whole {
-				t.Errorf("complete is %v", got)
-			}
-			if d := cmp.Diff(tt.want, b.finish()); d != "" {
-				t.Error(d)
-			}
-		})
-	}
+	return set
 }

@@ -4,13 +4,9 @@
 package llmopenai
 
 import (
-	"errors"
-	"fmt"
-	"net/url"
 	"time"
 
-	"github.com/aalis-dev/aalis-operator/runtime/contract/llm"
-	"github.com/aalis-dev/aalis-operator/runtime/netx"
+	"github.com/aalis-dev/aalis-operator/runtime/llmhttp"
 )
 
 // officialHost is the one server that surely wants a key.
@@ -46,52 +42,16 @@ type settings struct {
 	temperature   float64
 	maxTokens     int
 	contextLength int
-	custom        []string
-	caps          map[string][]llm.Capability
-	always        []llm.Capability
+	models        llmhttp.Models
 }
 
 func (c Config) settings() (*settings, error) {
-	s := &settings{
+	models, err := llmhttp.ReadModels(c.CustomModels, c.ModelCapabilities, c.ProviderCapabilities)
+	return &settings{
 		timeout:       time.Duration(c.Timeout * float64(time.Second)),
 		temperature:   c.Temperature,
 		maxTokens:     c.MaxTokens,
 		contextLength: c.ContextLength,
-	}
-	var err, errs error
-	if s.custom, err = parseModels(c.CustomModels); err != nil {
-		errs = errors.Join(errs, fmt.Errorf("config.customModels: %w", err))
-	}
-	if s.caps, err = parseModelCapabilities(c.ModelCapabilities); err != nil {
-		errs = errors.Join(errs, fmt.Errorf("config.modelCapabilities: %w", err))
-	}
-	if s.always, err = parseCapabilities(c.ProviderCapabilities); err != nil {
-		errs = errors.Join(errs, fmt.Errorf("config.providerCapabilities: %w", err))
-	}
-	return s, errs
-}
-
-// checkEndpoint gives the address of the server's API.
-func (c Config) checkEndpoint(policy netx.Policy) (*url.URL, error) {
-	u, err := netx.CheckURL(c.BaseURL, policy)
-	if err != nil {
-		return nil, fmt.Errorf("config.baseUrl: %w", err)
-	}
-	if err := checkKey(c.APIKey); err != nil {
-		return nil, fmt.Errorf("config.apiKey: %w", err)
-	}
-	if c.APIKey == "" && u.Hostname() == officialHost {
-		return nil, fmt.Errorf("config.apiKey: must be given from a Secret, because config.baseUrl is %s", officialHost)
-	}
-	return apiURL(u), nil
-}
-
-// checkKey refuses what could not be sent as a header. It never shows the key.
-func checkKey(key string) error {
-	for i := range len(key) {
-		if key[i] <= ' ' || key[i] > '~' {
-			return errors.New("may hold only visible ASCII characters, without blanks and line breaks")
-		}
-	}
-	return nil
+		models:        models,
+	}, err
 }

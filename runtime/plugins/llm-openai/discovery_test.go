@@ -4,7 +4,6 @@
 package llmopenai
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -73,7 +72,7 @@ func TestDiscoveryHeals(t *testing.T) {
 	next()
 	wantModels("b", "c")
 	want := []time.Duration{
-		time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, discoveryAgain, discoveryAgain, time.Second,
+		time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 15 * time.Minute, 15 * time.Minute, time.Second,
 	}
 	if d := cmp.Diff(want, r.rested()); d != "" {
 		t.Error(d)
@@ -106,31 +105,4 @@ func TestHangingServerDoesNotHoldUpTheStart(t *testing.T) {
 	r.WantState(instance, recompute.Active)
 	r.Stop()
 	<-gone
-}
-
-func TestDiscoveryWait(t *testing.T) {
-	refused := &statusError{status: http.StatusUnauthorized}
-	busy := &statusError{status: http.StatusTooManyRequests}
-	tests := []struct {
-		failures int
-		err      error
-		want     time.Duration
-	}{
-		{1, errors.New("x"), time.Second},
-		{4, errors.New("x"), 8 * time.Second},
-		{7, errors.New("x"), time.Minute},
-		{1000, errors.New("x"), time.Minute},
-		{7, busy, time.Minute},
-		{8, refused, 128 * time.Second},
-		{100, refused, 5 * time.Minute},
-	}
-	for _, tt := range tests {
-		if got := discoveryWait(tt.failures, tt.err); got != tt.want {
-			t.Errorf("after %d failures with %v: got %s, want %s", tt.failures, tt.err, got, tt.want)
-		}
-	}
-	p := &provider{tools: tools{jitter: func() float64 { return 0.5 }}}
-	if got := p.spread(8 * time.Second); got != 7*time.Second {
-		t.Errorf("got %s, want 7s", got)
-	}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/aalis-dev/aalis-operator/runtime/contract/message"
 	"github.com/aalis-dev/aalis-operator/runtime/kernel"
 	"github.com/aalis-dev/aalis-operator/runtime/kerneltest"
+	"github.com/aalis-dev/aalis-operator/runtime/llmhttp"
 	"github.com/aalis-dev/aalis-operator/runtime/netx"
 )
 
@@ -42,19 +43,24 @@ type rig struct {
 	tick chan struct{}
 
 	mu    sync.Mutex
-	waits []time.Duration // between the tries of calls
-	rests []time.Duration // between discoveries
+	waits []time.Duration                 // between the tries of calls
+	rests []time.Duration                 // between discoveries
+	wait  func(ctx context.Context) error // instead of none
 }
 
-func (r *rig) tools() tools {
-	return tools{
-		wait: func(ctx context.Context, d time.Duration) error {
+func (r *rig) tools() llmhttp.Tools {
+	return llmhttp.Tools{
+		Wait: func(ctx context.Context, d time.Duration) error {
 			r.mu.Lock()
-			defer r.mu.Unlock()
 			r.waits = append(r.waits, d)
+			wait := r.wait
+			r.mu.Unlock()
+			if wait != nil {
+				return wait(ctx)
+			}
 			return ctx.Err()
 		},
-		rest: func(ctx context.Context, d time.Duration) error {
+		Rest: func(ctx context.Context, d time.Duration) error {
 			r.mu.Lock()
 			r.rests = append(r.rests, d)
 			r.mu.Unlock()
@@ -65,7 +71,7 @@ func (r *rig) tools() tools {
 				return ctx.Err()
 			}
 		},
-		jitter: func() float64 { return 0 },
+		Jitter: func() float64 { return 0 },
 	}
 }
 
@@ -118,6 +124,12 @@ func start(tb testing.TB, cfg map[string]any, opts ...kerneltest.Option) *rig {
 	r := serve(tb, fake, cfg, opts...)
 	r.fake = fake
 	return r
+}
+
+func (r *rig) onWait(fn func(ctx context.Context) error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.wait = fn
 }
 
 func (r *rig) noSecrets() {

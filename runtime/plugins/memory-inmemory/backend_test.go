@@ -238,7 +238,7 @@ func TestABadBatchChangesNothing(t *testing.T) {
 		"key":              put("n", "", "1"),
 		"JSON":             put("n", "k", "{"),
 		"empty":            {Namespace: "n", Key: "k", Data: json.RawMessage{}},
-		"too long":         put("n", "k", `"`+strings.Repeat("x", maxMetadataBytes)+`"`),
+		"too long":         put("n", "k", `"`+strings.Repeat("x", memory.MaxDataBytes)+`"`),
 	} {
 		if err := b.CommitMetadata(t.Context(), []memory.Op{put("n", "good", "1"), bad}); err == nil ||
 			!strings.Contains(err.Error(), "ops[1]") {
@@ -326,13 +326,13 @@ func TestMessagesModel(t *testing.T) {
 				continue
 			}
 			text := fmt.Sprint(i)
-			s.add(id, &message.Message{Content: text})
+			s.add(id, message.Message{Content: text})
 			model[id] = append(model[id], text)
 			model[id] = model[id][max(0, len(model[id])-4):]
 			limit := rapid.IntRange(1, 6).Draw(t, "limit")
 			want := model[id][max(0, len(model[id])-limit):]
 			var got []string
-			for _, m := range s.newest(id, limit) {
+			for _, m := range s.newest(id, limit, false) {
 				got = append(got, m.Content)
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
@@ -347,7 +347,7 @@ func BenchmarkHistory50(b *testing.B) {
 	back := &backend{messages: m}
 	for range 100 {
 		x := message.Message{Content: strings.Repeat("x", 200), Metadata: map[string]any{"platform": "p", "userId": "u", "sessionType": "private", "messageId": "1"}}
-		m.add("s", &x)
+		m.add("s", x)
 	}
 	b.ReportAllocs()
 	for b.Loop() {

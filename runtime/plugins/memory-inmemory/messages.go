@@ -20,19 +20,28 @@ type messages struct {
 	limits   Config
 	sessions map[string]*list.Element // of *session
 	recent   *list.List               // most recently used first
+	seq      uint64
 }
 
-// session is one conversation, in the order in which its messages were saved.
+// session is one conversation, in the order in which its messages were saved. The first archived ones are archived.
 type session struct {
 	id       string
-	messages []*message.Message
+	messages []*entry
+	archived int
+}
+
+// entry is a stored message; seq tells what was saved first across sessions.
+type entry struct {
+	message.Message
+	session string
+	seq     uint64
 }
 
 func newMessages(limits Config, log *slog.Logger) *messages {
 	return &messages{log: log, limits: limits, sessions: map[string]*list.Element{}, recent: list.New()}
 }
 
-func (s *messages) add(id string, m *message.Message) {
+func (s *messages) add(id string, ms ...message.Message) {
 	s.mu.Lock()
 	e, ok := s.sessions[id]
 	if ok {
@@ -42,7 +51,10 @@ func (s *messages) add(id string, m *message.Message) {
 		s.sessions[id] = e
 	}
 	conv := e.Value.(*session)
-	conv.messages = append(conv.messages, m)
+	for _, m := range ms {
+		s.seq++
+		conv.messages = append(conv.messages, &entry{Message: m, session: id, seq: s.seq})
+	}
 	conv.trim(s.limits.MaxMessagesPerSession)
 	dropped := s.evict()
 	s.mu.Unlock()
@@ -50,25 +62,49 @@ func (s *messages) add(id string, m *message.Message) {
 }
 
 // newest gives the last messages of a session, oldest first. The result is the caller's, what it points to is not.
-func (s *messages) newest(id string, limit int) []*message.Message {
+func (s *messages) newest(id string, limit int, archived bool) []*entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	conv := s.used(id)
+	if conv == nil {
+		return nil
+	}
+	all := conv.messages
+	if !archived {
+		all = all[conv.archived:]
+	}
+	return slices.Clone(all[max(0, len(all)-limit):])
+}
+
+// used finds a session and notes that it was used. The lock is held.
+func (s *messages) used(id string) *session {
 	e, ok := s.sessions[id]
 	if !ok {
 		return nil
 	}
 	s.recent.MoveToFront(e)
-	all := e.Value.(*session).messages
-	return slices.Clone(all[max(0, len(all)-limit):])
+	return e.Value.(*session)
 }
 
 func (s *messages) clear(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.drop(id)
+}
+
+// drop removes a session. The lock is held.
+func (s *messages) drop(id string) {
 	if e, ok := s.sessions[id]; ok {
 		s.recent.Remove(e)
 		delete(s.sessions, id)
 	}
+}
+
+func (s *messages) clearAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.sessions)
+	s.recent.Init()
 }
 
 // setLimits takes over new limits and drops what is beyond them.
@@ -88,6 +124,7 @@ func (c *session) trim(limit int) {
 	if n := len(c.messages) - limit; n > 0 {
 		clear(c.messages[:n])
 		c.messages = c.messages[n:]
+		c.archived = max(0, c.archived-n)
 	}
 }
 

@@ -11,13 +11,11 @@ import (
 	"sync"
 
 	"github.com/aalis-dev/aalis-operator/runtime/contract/memory"
+	"github.com/aalis-dev/aalis-operator/runtime/store"
 )
 
-// The bounds of metadata. It is state that must not vanish, so a write beyond them is refused.
-const (
-	maxMetadataEntries = 100_000
-	maxMetadataBytes   = 1 << 20 // of one value
-)
+// maxMetadataEntries bounds metadata. It is state that must not vanish, so a write beyond it is refused.
+const maxMetadataEntries = 100_000
 
 // place is where a value lives.
 type place struct{ namespace, key string }
@@ -58,10 +56,8 @@ func (m *metadata) list(namespace string) []memory.Entry {
 
 // commit applies a batch at a time, in milliseconds. Of two writes to one place the later one in the batch wins.
 func (m *metadata) commit(ops []memory.Op, now int64) error {
-	for i, op := range ops {
-		if err := check(op); err != nil {
-			return fmt.Errorf("committing metadata: ops[%d]: %w", i, err)
-		}
+	if err := store.CheckOps(ops); err != nil {
+		return err
 	}
 	ops = slices.Clone(ops)
 	for i := range ops {
@@ -76,23 +72,6 @@ func (m *metadata) commit(ops []memory.Op, now int64) error {
 		m.apply(op, now)
 	}
 	return nil
-}
-
-func check(op memory.Op) error {
-	switch {
-	case op.Namespace == "":
-		return fmt.Errorf("namespace must not be empty")
-	case op.Key == "":
-		return fmt.Errorf("key must not be empty")
-	case op.Data == nil:
-		return nil
-	case len(op.Data) > maxMetadataBytes:
-		return fmt.Errorf("data of %s/%s must have at most %d bytes, got %d", op.Namespace, op.Key, maxMetadataBytes, len(op.Data))
-	case !json.Valid(op.Data):
-		return fmt.Errorf("data of %s/%s must be valid JSON", op.Namespace, op.Key)
-	default:
-		return nil
-	}
 }
 
 // after is the number of entries that a batch would leave.
@@ -142,4 +121,16 @@ func (m *metadata) apply(op memory.Op, now int64) {
 	}
 	// Strictly growing, so that who polls by time sees every change.
 	values[op.Key] = value{data: op.Data, updatedAt: max(now, old.updatedAt+1)}
+}
+
+// clear drops every namespace that holds no state of the bot.
+func (m *metadata) clear() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for namespace, values := range m.namespaces {
+		if !memory.IsState(namespace) {
+			m.entries -= len(values)
+			delete(m.namespaces, namespace)
+		}
+	}
 }

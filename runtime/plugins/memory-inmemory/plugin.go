@@ -5,7 +5,7 @@
 // forgets all. Its priority of -100 lets any other backend win over it.
 //
 // The agent, the archive and other plugins reach it by the service memory. It never writes anything anywhere, and what
-// it holds is bounded: sessions and messages by the config, metadata by maxMetadataEntries and maxMetadataBytes.
+// it holds is bounded: sessions and messages by the config, metadata by maxMetadataEntries and memory.MaxDataBytes.
 package memoryinmemory
 
 import (

@@ -39,8 +39,16 @@ func newStore(k *kernel.Context, cfg Config) *store {
 
 // SaveMessage implements archive.Archive.
 func (s *store) SaveMessage(ctx context.Context, sessionID string, m message.Message) error {
-	if err := s.save(ctx, sessionID, func() message.Message { return m }); err != nil {
-		return fmt.Errorf("saving a message of session %q: %w", sessionID, err)
+	return s.SaveMessages(ctx, sessionID, []message.Message{m})
+}
+
+// SaveMessages implements archive.Archive.
+func (s *store) SaveMessages(ctx context.Context, sessionID string, ms []message.Message) error {
+	if len(ms) == 0 {
+		return nil
+	}
+	if err := s.save(ctx, sessionID, func() []message.Message { return ms }); err != nil {
+		return fmt.Errorf("saving messages of session %q: %w", sessionID, err)
 	}
 	return nil
 }
@@ -49,9 +57,9 @@ func (s *store) SaveMessage(ctx context.Context, sessionID string, m message.Mes
 func (s *store) ArchiveIncoming(ctx context.Context, m message.Incoming) (message.Message, error) {
 	m = clone(m)
 	var stored message.Message
-	err := s.save(ctx, m.SessionID, func() message.Message {
+	err := s.save(ctx, m.SessionID, func() []message.Message {
 		stored = archived(m, s.k.Now().UnixMilli())
-		return stored
+		return []message.Message{stored}
 	})
 	if err != nil {
 		return message.Message{}, fmt.Errorf("archiving a message of session %q: %w", m.SessionID, err)
@@ -61,7 +69,7 @@ func (s *store) ArchiveIncoming(ctx context.Context, m message.Incoming) (messag
 }
 
 // save stores what give returns when it is this call's turn; so timestamps follow the order of storing.
-func (s *store) save(ctx context.Context, sessionID string, give func() message.Message) error {
+func (s *store) save(ctx context.Context, sessionID string, give func() []message.Message) error {
 	if err := s.queues.enter(ctx, sessionID); err != nil {
 		return err
 	}
@@ -70,13 +78,15 @@ func (s *store) save(ctx context.Context, sessionID string, give func() message.
 	if !ok {
 		return errNoMemory
 	}
-	m := give()
-	if err := backend.SaveMessage(ctx, sessionID, m); err != nil {
+	ms := give()
+	if err := backend.SaveMessages(ctx, sessionID, ms); err != nil {
 		return err
 	}
 	if s.debug.Load() && s.k.Logger().Enabled(ctx, slog.LevelDebug) {
-		s.k.Logger().Debug("Stored Message", "sessionId", sessionID, "role", m.Role, "kind", m.Kind,
-			"units", i18n.Units(m.Content))
+		for _, m := range ms {
+			s.k.Logger().Debug("Stored Message", "sessionId", sessionID, "role", m.Role, "kind", m.Kind,
+				"units", i18n.Units(m.Content))
+		}
 	}
 	return nil
 }

@@ -30,6 +30,20 @@ type fakeMemory struct {
 
 	mu    sync.Mutex
 	saved map[string][]message.Message
+	// groups counts the calls of SaveMessages.
+	groups int
+}
+
+func (f *fakeMemory) SaveMessages(ctx context.Context, sessionID string, ms []message.Message) error {
+	for _, m := range ms {
+		if err := f.SaveMessage(ctx, sessionID, m); err != nil {
+			return err
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.groups++
+	return nil
 }
 
 func (f *fakeMemory) SaveMessage(ctx context.Context, sessionID string, m message.Message) error {

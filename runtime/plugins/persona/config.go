@@ -12,6 +12,10 @@ import (
 
 // Config of the plugin. All of it takes effect at once, without a bounce.
 type Config struct {
+	// Persona is the source of the card among further ones, for a bot that no Persona is declared for.
+	Persona string `json:"persona" label:"Persona" maxLength:"256" desc:"Name of the card that the bot speaks as, among its further cards: a Persona object that spec.personas lists, or a file of the personas directory without its suffix. Only used without spec.personaRef."`
+	// StatePersistence keeps what a structured reply says besides the text.
+	StatePersistence bool `json:"statePersistence" label:"Keep state" desc:"Keep the fields of a structured reply that are not sent, such as a mood, and tell the model those of the last reply in the next turn. They are kept in the memory backend by session, and cleared with its history."`
 	// TimeInjection tells the model the time.
 	TimeInjection bool `json:"timeInjection" label:"Tell the time" desc:"Tell the model the present time in every turn."`
 	// TimeZone of the time that the model is told; empty is the zone of the machine.

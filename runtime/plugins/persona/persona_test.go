@@ -70,10 +70,10 @@ func TestSystemPrompt(t *testing.T) {
 
 func TestDefaultCard(t *testing.T) {
 	_, p := start(t)
-	if p.Card().Name != "Aalis" || !strings.HasPrefix(p.SystemPrompt(), "你的名字是Aalis。") {
-		t.Errorf("got %+v, %q", p.Card(), p.SystemPrompt())
+	if p.Card(persona.Options{}).Name != "Aalis" || !strings.HasPrefix(p.SystemPrompt(persona.Options{}), "你的名字是Aalis。") {
+		t.Errorf("got %+v, %q", p.Card(persona.Options{}), p.SystemPrompt(persona.Options{}))
 	}
-	if err := check(defaultCard()); err != nil {
+	if err := check("persona", defaultCard()); err != nil {
 		t.Error(err)
 	}
 }
@@ -81,8 +81,8 @@ func TestDefaultCard(t *testing.T) {
 func TestACardIsSwappedWithoutABounce(t *testing.T) {
 	kerneltest.NoLeaks(t)
 	h, p := start(t, kerneltest.WithSetting(persona.Setting.Key(), owl()))
-	if p.Card().Source != "night-owl" {
-		t.Fatalf("got %+v", p.Card())
+	if p.Card(persona.Options{}).Source != "night-owl" {
+		t.Fatalf("got %+v", p.Card(persona.Options{}))
 	}
 	before := h.Plugin(Plugin.Name).Since
 	card := owl()
@@ -91,15 +91,15 @@ func TestACardIsSwappedWithoutABounce(t *testing.T) {
 	if !slices.Equal(report.Settings, []string{"persona"}) || len(report.Bounced)+len(report.Reconfigured) != 0 {
 		t.Errorf("report %+v", report)
 	}
-	if !strings.HasSuffix(p.SystemPrompt(), "You are an early bird.") {
-		t.Errorf("got %q", p.SystemPrompt())
+	if !strings.HasSuffix(p.SystemPrompt(persona.Options{}), "You are an early bird.") {
+		t.Errorf("got %q", p.SystemPrompt(persona.Options{}))
 	}
 	if since := h.Plugin(Plugin.Name).Since; since != before {
 		t.Error("the plugin was started again")
 	}
 	set(t, h, nil)
-	if p.Card().Name != "Aalis" {
-		t.Errorf("without a card: %+v", p.Card())
+	if p.Card(persona.Options{}).Name != "Aalis" {
+		t.Errorf("without a card: %+v", p.Card(persona.Options{}))
 	}
 }
 
@@ -109,7 +109,7 @@ func TestAnUnfitCardLeavesTheOneInEffect(t *testing.T) {
 		"persona.name": {Source: "x", Prompt: "p", Name: " "}, "persona.prompt": {Source: "x", Name: "n", Prompt: "\n"},
 	} {
 		set(t, h, &card)
-		if diff := cmp.Diff(owl(), p.Card()); diff != "" {
+		if diff := cmp.Diff(owl(), p.Card(persona.Options{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", field, diff)
 		}
 		if len(h.Logs.Find("WARN", "Refused Persona", field+" must not be empty")) == 0 {
@@ -117,15 +117,15 @@ func TestAnUnfitCardLeavesTheOneInEffect(t *testing.T) {
 		}
 	}
 	_, p = start(t, kerneltest.WithSetting(persona.Setting.Key(), persona.Card{}))
-	if p.Card().Name != "Aalis" {
-		t.Errorf("an unfit first card: %+v", p.Card())
+	if p.Card(persona.Options{}).Name != "Aalis" {
+		t.Errorf("an unfit first card: %+v", p.Card(persona.Options{}))
 	}
 }
 
 func TestCardsAreCopies(t *testing.T) {
 	_, p := start(t, kerneltest.WithSetting(persona.Setting.Key(), owl()))
-	p.Card().Traits[0] = "spoilt"
-	if p.Card().Traits[0] != "calm" {
+	p.Card(persona.Options{}).Traits[0] = "spoilt"
+	if p.Card(persona.Options{}).Traits[0] != "calm" {
 		t.Error("a caller changed the card")
 	}
 }
@@ -164,7 +164,7 @@ func TestVolatilePrompt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h, p := start(t, kerneltest.WithPlugin(Plugin, "", tc.cfg))
 			h.Clock.Set(at)
-			if diff := cmp.Diff(tc.want, p.VolatilePrompt(tc.view)); diff != "" {
+			if diff := cmp.Diff(tc.want, p.VolatilePrompt(tc.view, persona.Options{})); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -189,7 +189,7 @@ func TestConfigIsTakenOverInPlace(t *testing.T) {
 	if !slices.Equal(report.Reconfigured, []string{Plugin.Name}) || len(report.Bounced) > 0 {
 		t.Errorf("report %+v", report)
 	}
-	if got := p.VolatilePrompt(persona.View{}); !strings.Contains(got, "Asia/Tokyo，UTC+09:00") {
+	if got := p.VolatilePrompt(persona.View{}, persona.Options{}); !strings.Contains(got, "Asia/Tokyo，UTC+09:00") {
 		t.Errorf("got %q", got)
 	}
 }

@@ -76,9 +76,11 @@ func (b *bot) run(ctx context.Context, m message.Incoming) {
 	b.script(ctx, b, m)
 }
 
-func (b *bot) HandleMessage(context.Context, message.Incoming) {}
-func (b *bot) DefaultModel() (string, error)                   { return "", nil }
-func (b *bot) Abort(string)                                    {}
+func (b *bot) HandleMessage(context.Context, message.Incoming)        {}
+func (b *bot) DefaultModel() (string, error)                          { return "", nil }
+func (b *bot) Abort(string)                                           {}
+func (b *bot) RegisterPreprocessor(string, agent.Preprocessor) func() { return func() {} }
+func (b *bot) Preprocessors() []string                                { return nil }
 func (b *bot) AbortTurn(turn string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

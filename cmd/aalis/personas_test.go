@@ -1,0 +1,61 @@
+// Copyright The Aalis Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/aalis-dev/aalis-operator/runtime/host"
+	"github.com/aalis-dev/aalis-operator/runtime/kernelconfig"
+)
+
+func TestPersonasDir(t *testing.T) {
+	data := t.TempDir()
+	file := filepath.Join(data, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if dir, err := personasDir("", data); dir != "" || err != nil {
+		t.Errorf("no directory: %q %v", dir, err)
+	}
+	usual := filepath.Join(data, "personas")
+	if err := os.Mkdir(usual, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for named, want := range map[string]string{"": usual, data: data} {
+		if dir, err := personasDir(named, data); dir != want || err != nil {
+			t.Errorf("%q: got %q %v", named, dir, err)
+		}
+	}
+	for named, want := range map[string]string{file: "must name a directory", filepath.Join(data, "none"): "no such file"} {
+		if _, err := personasDir(named, data); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v", named, err)
+		}
+	}
+}
+
+// TestPersonasOfFiles: they are further personas, and what is declared wins.
+func TestPersonasOfFiles(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"lark.yaml": "name: File\nprompt: p", "cat.yaml": "name: Cat\nprompt: p", "bad.yaml": "name: x"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := declaration{personas: dir}
+	out := host.Loaded{Config: kernelconfig.Config{Personas: []kernelconfig.Persona{{Source: "lark", Name: "Declared"}}}}
+	d.addPersonas(&out)
+	if p := out.Config.Personas; len(p) != 2 || p[0].Name != "Declared" || p[1].Source != "cat" {
+		t.Errorf("got %+v", p)
+	}
+	if len(out.Notes) != 1 || !strings.Contains(out.Notes[0], "bad.yaml: prompt must be set") {
+		t.Errorf("notes %q", out.Notes)
+	}
+	if dirs := d.dirs(); len(dirs) != 1 || dirs[0] != dir {
+		t.Errorf("watched %q", dirs)
+	}
+}

@@ -1,0 +1,146 @@
+// Copyright The Aalis Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package vectors is what the plugins that make embeddings over HTTP have in common: the service, a look at start whether
+// the server answers, deadlines and retries.
+//
+// A plugin gives a Backend, which knows the vendor's protocol, and starts it. The service is there at once and stays, whether
+// the server answers or not. The package keeps nothing of what is embedded.
+package vectors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aalis-dev/aalis-operator/runtime/contract/embedding"
+	"github.com/aalis-dev/aalis-operator/runtime/kernel"
+	"github.com/aalis-dev/aalis-operator/runtime/llmhttp"
+	"github.com/aalis-dev/aalis-operator/runtime/netx"
+)
+
+// Times of the calls.
+const (
+	listTimeout = 15 * time.Second
+	retryWait   = 500 * time.Millisecond
+)
+
+// Backend is what differs between vendors. Its methods make one attempt and may be called concurrently.
+type Backend interface {
+	// Embed makes the vector of a text.
+	Embed(ctx context.Context, ep *llmhttp.Endpoint, model, text string) ([]float32, error)
+	// List asks for the models of the server.
+	List(ctx context.Context, ep *llmhttp.Endpoint) ([]string, error)
+}
+
+// Options of a service.
+type Options struct {
+	// Model that makes the vectors.
+	Model string
+	// Timeout of one attempt.
+	Timeout time.Duration
+	// Retries after a failure that may pass: of the connection, or of the server.
+	Retries int
+	// Wait blocks between attempts: for d or until ctx ends, and then returns ctx's error.
+	Wait func(ctx context.Context, d time.Duration) error
+}
+
+// embedder is the service.
+type embedder struct {
+	k       *kernel.Context
+	ep      *llmhttp.Endpoint
+	backend Backend
+	opts    Options
+	calls   netx.InFlight
+}
+
+// Start provides the service embedding in a plugin's context until that is torn down, and looks in the background whether
+// the server answers. If it does not, there is a warning and nothing else.
+func Start(k *kernel.Context, ep *llmhttp.Endpoint, backend Backend, opts Options) {
+	e := &embedder{k: k, ep: ep, backend: backend, opts: opts}
+	k.OnDispose("connections", e.close)
+	k.OnDrain("calls", func(ctx context.Context) { _ = e.calls.Wait(ctx) })
+	embedding.Service.Provide(k, embedding.Embedder(e))
+	k.Go("probe", e.probe)
+}
+
+func (e *embedder) probe(ctx context.Context) {
+	vector, err := e.Embed(ctx, "ping")
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		e.k.Logger().Warn("Embedding server does not answer yet", "host", e.ep.Host, "model", e.opts.Model, "error", err)
+	default:
+		e.k.Logger().Info("Embedding server answered", "host", e.ep.Host, "model", e.opts.Model, "dimensions", len(vector))
+	}
+}
+
+// Model implements embedding.Embedder.
+func (e *embedder) Model() string { return e.opts.Model }
+
+// Embed implements embedding.Embedder.
+func (e *embedder) Embed(ctx context.Context, text string) ([]float32, error) {
+	var out []float32
+	err := e.call(ctx, e.opts.Timeout, func(ctx context.Context) (err error) {
+		out, err = e.backend.Embed(ctx, e.ep, e.opts.Model, text)
+		if err == nil && len(out) == 0 {
+			err = llmhttp.ErrNonsense
+		}
+		return err
+	})
+	return out, err
+}
+
+// ListModels implements embedding.Embedder.
+func (e *embedder) ListModels(ctx context.Context) ([]string, error) {
+	var out []string
+	err := e.call(ctx, listTimeout, func(ctx context.Context) (err error) {
+		out, err = e.backend.List(ctx, e.ep)
+		return err
+	})
+	return out, err
+}
+
+// call makes attempts until one succeeds or there is no point. Its errors do not show the key.
+func (e *embedder) call(parent context.Context, timeout time.Duration, attempt func(context.Context) error) error {
+	e.calls.Enter()
+	defer e.calls.Leave()
+	ctx, cancel := context.WithCancel(parent)
+	defer cancel()
+	defer context.AfterFunc(e.k.Lifetime(), cancel)()
+	if e.k.Lifetime().Err() != nil {
+		// The function above may run too late: no connection is made behind the back of close.
+		cancel()
+	}
+	for n := 0; ; n++ {
+		err := e.once(ctx, timeout, attempt)
+		switch {
+		case err == nil:
+			return nil
+		case parent.Err() != nil:
+			return fmt.Errorf("making an embedding: %w", parent.Err())
+		case ctx.Err() != nil:
+			return errors.New("making an embedding: the plugin is being stopped")
+		case n >= e.opts.Retries || !llmhttp.MayPass(err):
+			return fmt.Errorf("making an embedding: %s", e.ep.ForLog(err))
+		}
+		if e.opts.Wait(ctx, retryWait) != nil {
+			return fmt.Errorf("making an embedding: %s", e.ep.ForLog(err))
+		}
+	}
+}
+
+func (e *embedder) once(ctx context.Context, timeout time.Duration, attempt func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	return attempt(ctx)
+}
+
+func (e *embedder) close(ctx context.Context) error {
+	err := e.calls.Wait(ctx)
+	e.ep.Close()
+	return err
+}
+
+var _ embedding.Embedder = (*embedder)(nil)

@@ -1,0 +1,72 @@
+// Copyright The Aalis Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package llmdeepseek
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	openai "github.com/sashabaranov/go-openai"
+
+	"github.com/aalis-dev/aalis-operator/runtime/contract/llm"
+	"github.com/aalis-dev/aalis-operator/runtime/llmhttp"
+	"github.com/aalis-dev/aalis-operator/runtime/llmhttp/completions"
+)
+
+// The paths of the server.
+const (
+	pathModels = "models"
+	pathChat   = "v1/chat/completions"
+)
+
+// backend speaks DeepSeek's protocol.
+type backend struct {
+	set atomic.Pointer[settings]
+	now func() time.Time
+}
+
+// Timeout implements llmhttp.Backend.
+func (b *backend) Timeout() time.Duration { return b.set.Load().timeout }
+
+// Custom implements llmhttp.Backend.
+func (b *backend) Custom() []string { return b.set.Load().models.Custom }
+
+// Describe implements llmhttp.Backend.
+func (b *backend) Describe(id string) llm.Info {
+	set := b.set.Load()
+	return llm.Info{
+		ContextLength: set.ContextLength, MaxOutputTokens: set.MaxTokens, Capabilities: set.models.Can(id, guess),
+	}
+}
+
+// List implements llmhttp.Backend.
+func (b *backend) List(ctx context.Context, ep *llmhttp.Endpoint) ([]string, error) {
+	return completions.List(ctx, ep, pathModels)
+}
+
+// Chat implements llmhttp.Backend.
+func (b *backend) Chat(ctx context.Context, c llmhttp.Call, req llm.Request) (llm.Response, error) {
+	out, err := completions.Chat(ctx, c, pathChat, buildRequest(c.Model, req, b.set.Load()))
+	if err != nil {
+		return out, err
+	}
+	text, markup := cutMarkup(out.Content)
+	out.Content = text
+	if len(out.ToolCalls) == 0 {
+		out.ToolCalls = parseMarkup(markup, b.now())
+	}
+	return out, nil
+}
+
+// Stream implements llmhttp.Backend.
+func (b *backend) Stream(ctx context.Context, c llmhttp.Call, req llm.Request, onChunk func(llm.Chunk) error) error {
+	body := buildRequest(c.Model, req, b.set.Load())
+	body.Stream = true
+	body.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
+	f := filter{onChunk: onChunk, now: b.now}
+	return completions.Stream(ctx, c, pathChat, body, f.chunk)
+}
+
+var _ llmhttp.Backend = (*backend)(nil)

@@ -1,0 +1,61 @@
+// Copyright The Aalis Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package llmdeepseek
+
+import (
+	"time"
+
+	"github.com/aalis-dev/aalis-operator/runtime/llmhttp"
+)
+
+// Config of the module.
+type Config struct {
+	APIKey               string  `json:"apiKey" label:"API key" secret:"true" maxLength:"4096" desc:"Key of the server. Required."`
+	BaseURL              string  `json:"baseUrl" label:"Base URL" maxLength:"2048" desc:"Address of the server. Names and private addresses inside the cluster are fine; link-local and metadata addresses are refused, and so are loopback ones in a cluster."`
+	CustomModels         string  `json:"customModels" label:"Models" type:"textarea" maxLength:"65536" desc:"Ids of models, separated by commas or line breaks, that are offered without asking the server. Lines that begin with # are comments."`
+	ModelCapabilities    string  `json:"modelCapabilities" label:"Capabilities of models" type:"textarea" maxLength:"65536" desc:"What single models can do, instead of what their name suggests: one \"model id: capability, capability\" a line, out of chat, tool_calling, streaming, vision, thinking, audio, audio_transcription and video. Lines that begin with # are comments."`
+	ProviderCapabilities string  `json:"providerCapabilities" label:"Capabilities of all models" maxLength:"1024" desc:"What every model of this server can do in addition, separated by commas or blanks."`
+	Timeout              float64 `json:"timeout" label:"Timeout (seconds)" min:"0" max:"86400" desc:"Longest time of a whole reply, in seconds, retries included. 0 means no limit."`
+	Temperature          float64 `json:"temperature" label:"Temperature" min:"0" max:"2" desc:"Sampling temperature when a request asks for none. Not sent while the model thinks."`
+	MaxTokens            int     `json:"maxTokens" label:"Longest reply (tokens)" min:"1" max:"10000000" desc:"Most tokens of a reply when a request asks for no other limit."`
+	ContextLength        int     `json:"contextLength" label:"Context length (tokens)" min:"1024" max:"100000000" desc:"How many tokens, prompt and reply together, the models take."`
+	StrictToolCalls      bool    `json:"strictToolCalls" label:"Strict tool calls" desc:"Ask the server to hold tool calls to their schema strictly."`
+	ForceJSONOutput      bool    `json:"forceJsonOutput" label:"JSON replies only" desc:"Ask for a JSON object as the reply whenever no tools are offered. The prompt must mention JSON then."`
+	ThinkingMode         string  `json:"thinkingMode" label:"Thinking" enum:"auto|enabled|disabled" desc:"Whether models think when a request does not say. auto: those do that can."`
+	ReasoningEffort      string  `json:"reasoningEffort" label:"Reasoning effort" enum:"auto|high|max" desc:"How much models think. auto leaves it to the server."`
+}
+
+// The values of the fields that are choices.
+const (
+	auto     = "auto"
+	enabled  = "enabled"
+	disabled = "disabled"
+)
+
+// Default is the config of an instance that says nothing.
+func Default() Config {
+	return Config{
+		BaseURL:         "https://api.deepseek.com",
+		Timeout:         120,
+		Temperature:     0.7,
+		MaxTokens:       8192,
+		ContextLength:   131072,
+		ThinkingMode:    auto,
+		ReasoningEffort: auto,
+	}
+}
+
+// settings is what of the config can change while the plugin runs. It is never modified.
+type settings struct {
+	Config
+
+	timeout time.Duration // 0 means no limit
+	models  llmhttp.Models
+}
+
+func (c Config) settings() (*settings, error) {
+	models, err := llmhttp.ReadModels(c.CustomModels, c.ModelCapabilities, c.ProviderCapabilities)
+	c.APIKey = ""
+	return &settings{Config: c, timeout: time.Duration(c.Timeout * float64(time.Second)), models: models}, err
+}

@@ -1,0 +1,87 @@
+// Copyright The Aalis Operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package memorysummary
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aalis-dev/aalis-operator/runtime/contract/agent"
+	"github.com/aalis-dev/aalis-operator/runtime/contract/llm"
+	"github.com/aalis-dev/aalis-operator/runtime/contract/tokens"
+)
+
+// reply is what came of one call so far.
+type reply struct {
+	text  strings.Builder
+	usage *llm.Usage
+	first time.Duration
+	done  bool
+}
+
+// call asks one model, as a stream if it can, and tells of the call. A reply that broke off is an error.
+func (s *summarizer) call(ctx context.Context, m llm.Model, req llm.Request) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	info := m.Info()
+	begun := s.k.Now()
+	var r reply
+	streaming := slices.Contains(info.Capabilities, llm.CapStreaming)
+	err := s.ask(ctx, m, req, streaming, &r)
+	done := agent.CallDone{
+		Provider: info.Provider, Model: info.ID, Streaming: streaming, Duration: s.k.Now().Sub(begun), FirstToken: r.first, Err: err,
+	}
+	if r.usage != nil {
+		done.Usage = *r.usage
+	} else {
+		done.Usage, done.Estimated = s.estimate(info, req, r.text.String()), true
+	}
+	agent.LLMCall.Emit(context.WithoutCancel(ctx), s.k, done)
+	if err != nil {
+		return "", err
+	}
+	return r.text.String(), nil
+}
+
+func (s *summarizer) ask(ctx context.Context, m llm.Model, req llm.Request, streaming bool, r *reply) error {
+	if !streaming {
+		resp, err := m.Chat(ctx, req)
+		r.text.WriteString(resp.Content)
+		r.usage = resp.Usage
+		return err
+	}
+	begun := s.k.Now()
+	err := m.ChatStream(ctx, req, func(c llm.Chunk) error {
+		if r.text.Len() == 0 && c.ContentDelta != "" {
+			r.first = s.k.Now().Sub(begun)
+		}
+		r.text.WriteString(c.ContentDelta)
+		if c.Usage != nil {
+			r.usage = c.Usage
+		}
+		r.done = r.done || c.Done
+		return nil
+	})
+	if err == nil && !r.done {
+		return errBroken
+	}
+	return err
+}
+
+// estimate counts a call whose provider does not. One that ended before its first piece is taken to have cost nothing.
+func (s *summarizer) estimate(info llm.Info, req llm.Request, text string) llm.Usage {
+	if text == "" {
+		return llm.Usage{}
+	}
+	counter := tokens.For(s.k, info.Provider, info.ID)
+	var u llm.Usage
+	for _, m := range req.Messages {
+		u.PromptTokens += counter.Count(m.Content)
+	}
+	u.CompletionTokens = counter.Count(text)
+	u.TotalTokens = u.PromptTokens + u.CompletionTokens
+	return u
+}
