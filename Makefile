@@ -53,7 +53,7 @@ fmt: ## Format the code.
 	gofmt -w $$(git ls-files '*.go')
 
 ##@ Check
-.PHONY: test test-full check lint vet vuln verify-generated chart-lint test-unit test-envtest test-e2e bench fuzz
+.PHONY: test test-full check lint vet vuln verify-generated chart-lint test-unit test-envtest test-e2e bench bench-kernel bench-turns fuzz
 test: check test-unit test-envtest test-e2e ## The gate: checks, units with -race, envtest, end to end on a real cluster.
 
 test-full: export AALIS_FULL = 1
@@ -89,6 +89,12 @@ test-e2e: cluster images deploy ## End to end on the cluster, with real pods.
 
 bench: ## Benchmarks, with allocations.
 	go test -run '^$$' -bench . -benchmem ./runtime/...
+
+bench-kernel: ## The kernel's figures as a table, beside the original's, against their targets.
+	go run ./test/bench --check
+
+bench-turns: ## Turns per second and CPU per turn, beside a bare client in the same run.
+	AALIS_BENCH=1 go test -count=1 -run TestBenchTable -v ./test/turnbench
 
 fuzz: ## Each fuzz target for a while (FUZZTIME, 20s by default).
 	hack/fuzz.sh
