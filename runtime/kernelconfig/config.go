@@ -5,6 +5,7 @@ package kernelconfig
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -158,6 +159,46 @@ type Authority struct {
 	AuthorityOverrides map[string]int32 `json:"authorityOverrides,omitempty"`
 	// ConfirmOverrides are session, always or off by capability.
 	ConfirmOverrides map[string]string `json:"confirmOverrides,omitempty"`
+	// PreApproved are the lists of what needs no confirmation, one of each policy that has one. An operation is approved
+	// in advance only if every one of them allows it.
+	PreApproved []PreApproval `json:"preApproved,omitempty"`
+	// AutoConfirmUntil is until when owners are not asked for confirmation, in milliseconds since 1970: 0 is off and
+	// AutoConfirmForever has no end.
+	AutoConfirmUntil int64 `json:"autoConfirmUntil,omitempty"`
+	// Network limits the addresses that a model or a chat user may have the bot reach; nil is the default of the guard.
+	Network *NetworkRules `json:"network,omitempty"`
+	// Lock names what chat may not lay over this: levels, autoConfirm; sorted.
+	Lock []string `json:"lock,omitempty"`
+	// Disabled switches the levels and the confirmations off, so that everybody may do what is not denied.
+	Disabled bool `json:"disabled,omitempty"`
+}
+
+// AutoConfirmForever is the AutoConfirmUntil that has no end.
+const AutoConfirmForever int64 = -1
+
+// The values of Authority.Lock.
+const (
+	LockLevels      = "levels"
+	LockAutoConfirm = "autoConfirm"
+)
+
+// PreApproval names what needs no confirmation.
+type PreApproval struct {
+	// Allow are patterns of capabilities; sorted.
+	Allow []string `json:"allow"`
+	// DurationSeconds after which it no longer holds, counted from the moment in which a running kernel takes it; 0 has no
+	// end. A kernel that starts with one that ends does not know that moment, so there it does not hold.
+	DurationSeconds int64 `json:"durationSeconds,omitempty"`
+}
+
+// NetworkRules limit the addresses that a model or a chat user may have the bot reach.
+type NetworkRules struct {
+	// AllowPrivate lifts the refusal of private, loopback and link-local addresses.
+	AllowPrivate bool `json:"allowPrivate,omitempty"`
+	// DenyCIDRs are networks that are never reached; sorted.
+	DenyCIDRs []string `json:"denyCidrs,omitempty"`
+	// AllowedPorts are the only ports; nil is every port and empty is none; sorted.
+	AllowedPorts []int32 `json:"allowedPorts,omitzero"`
 }
 
 // Identity is a person on a platform.
@@ -249,6 +290,23 @@ func (a *Authority) sorted() *Authority {
 	slices.SortFunc(out.Levels, func(x, y IdentityLevel) int { return compareIdentity(x.Identity, y.Identity) })
 	out.DeniedCapabilities = slices.Clone(a.DeniedCapabilities)
 	slices.Sort(out.DeniedCapabilities)
+	out.PreApproved = slices.Clone(a.PreApproved)
+	for i := range out.PreApproved {
+		out.PreApproved[i].Allow = slices.Clone(out.PreApproved[i].Allow)
+		slices.Sort(out.PreApproved[i].Allow)
+	}
+	slices.SortFunc(out.PreApproved, func(x, y PreApproval) int {
+		return cmp.Or(slices.Compare(x.Allow, y.Allow), cmp.Compare(x.DurationSeconds, y.DurationSeconds))
+	})
+	out.Lock = slices.Clone(a.Lock)
+	slices.Sort(out.Lock)
+	if a.Network != nil {
+		n := *a.Network
+		n.DenyCIDRs, n.AllowedPorts = slices.Clone(n.DenyCIDRs), slices.Clone(n.AllowedPorts)
+		slices.Sort(n.DenyCIDRs)
+		slices.Sort(n.AllowedPorts)
+		out.Network = &n
+	}
 	return &out
 }
 

@@ -85,6 +85,8 @@ type people map[string]int
 func (p people) IsOwner(_, user string) bool     { return user == "owner" }
 func (p people) Level(platform, user string) int { return p[platform+":"+user] }
 
+func (p people) SetConfirmHandler(string, access.ConfirmHandler) (off func()) { return func() {} }
+
 func TestReaches(t *testing.T) {
 	h := kerneltest.New(t)
 	if access.Reaches(h.Root(), "p", "owner", 0) {

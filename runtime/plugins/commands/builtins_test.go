@@ -191,6 +191,7 @@ func (people) IsOwner(platform, user string) bool { return platform == "p" && us
 func (people) Level(platform, user string) int {
 	return map[string]int{"p:admin": 2, "p:helper": 1, "p:banned": -1}[platform+":"+user]
 }
+func (people) SetConfirmHandler(string, access.ConfirmHandler) (off func()) { return func() {} }
 
 // TestWhoMayClear is the first half of case 8.6.9.
 func TestWhoMayClear(t *testing.T) {
