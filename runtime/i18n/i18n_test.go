@@ -15,11 +15,11 @@ var placeholder = regexp.MustCompile(`\{[^{}]*\}`)
 
 // all is one message of every id, with values that show where they went.
 func all() []Message {
-	return append(append(append(commandMessages(), ofSessions()...), ofMemory()...), []Message{
+	return append(append(append(commandMessages(), ofSessions()...), ofMemory()...), append(ofAuthority(), []Message{
 		Busy(7), Stopping(), Interrupted(), NoAgent(), NoModel(), NoChatModel(3), ModelNotFound("<w>"),
 		ModelNotAmong("<w>", "<a>"), ModelNotAmongMany("<w>", "<a>", 9), ModelTimedOut(),
 		InternalError(),
-	}...)
+	}...)...)
 }
 
 func TestCatalogIsCompleteInBothLanguages(t *testing.T) {

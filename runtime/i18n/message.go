@@ -38,10 +38,13 @@ const (
 )
 
 // Notice writes the message as a system notice.
-func (m Message) Notice(l Language) string { return tagSystem + m.In(l) }
+func (m Message) Notice(l Language) string { return Notice(m.In(l)) }
 
 // Failure writes the message as an error.
 func (m Message) Failure(l Language) string { return Failure(m.In(l)) }
+
+// Notice puts the tag of a system notice before a text that is in the bot's language already.
+func Notice(text string) string { return tagSystem + text }
 
 // Failure puts the tag of an error before a text that is in the bot's language already.
 func Failure(text string) string { return tagError + text }

@@ -103,11 +103,13 @@ func Strictest(declared ...Policy) Policy {
 // Request asks whether somebody may run an operation. The identity comes from the message, never from a model.
 type Request struct {
 	// Capability is kind:name, as in tool:file_delete or command:clear.
-	Capability  string
-	Policy      Policy
-	SessionID   string
-	Platform    string
-	UserID      string
+	Capability string
+	Policy     Policy
+	SessionID  string
+	Platform   string
+	UserID     string
+	// TurnID of the message that led to this, so that a question about it reaches whoever sent that message.
+	TurnID      string
 	Args        map[string]any
 	SkipConfirm bool
 }

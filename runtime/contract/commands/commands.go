@@ -76,6 +76,8 @@ type Call struct {
 	Platform    string
 	UserID      string
 	SessionType message.SessionType
+	// TurnID of the message.
+	TurnID      string
 	SkipConfirm bool
 }
 

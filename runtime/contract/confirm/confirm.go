@@ -14,8 +14,8 @@ import (
 // Service is the key of the service session-confirm.
 var Service = kernel.NewService[Coordinator]("session-confirm")
 
-// Deliver shows a text to the people of a session.
-type Deliver func(ctx context.Context, sessionID, text string) error
+// Deliver shows a text to the people of the session in which an operation was asked for.
+type Deliver func(ctx context.Context, r access.Request, text string) error
 
 // Coordinator makes channels by which a platform asks for confirmations.
 type Coordinator interface {

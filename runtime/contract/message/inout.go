@@ -143,3 +143,13 @@ type Archived struct {
 	Incoming  Incoming
 	Message   Message
 }
+
+// Unattended tells whether the source of a message is one where nobody could confirm anything or read an answer. Only
+// plugins set a source; what people send has none.
+func Unattended(source string) bool {
+	switch source {
+	case "scheduler", "workflow", "system":
+		return true
+	}
+	return false
+}

@@ -20,10 +20,14 @@ const AllGroups = "*"
 
 // CallContext says for whom and where a tool is called. The identity is that of the message.
 type CallContext struct {
-	SessionID     string
-	UserID        string
-	Platform      string
+	SessionID string
+	UserID    string
+	Platform  string
+	// TurnID of the message.
+	TurnID        string
 	EnabledGroups []string
+	// SkipConfirm is set for a turn that a trusted source started and in which nobody can be asked.
+	SkipConfirm bool
 }
 
 // Handler runs a tool. Its result goes to the model as it is; an error becomes a JSON object with the key error.

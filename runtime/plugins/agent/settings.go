@@ -23,8 +23,8 @@ func (t *turn) configure() {
 		t.persona, t.personaName = p, p.Card(t.personaOpts).Source
 	}
 	t.toolCall = tools.CallContext{
-		SessionID: t.msg.SessionID, UserID: t.msg.UserID, Platform: t.msg.Platform,
-		EnabledGroups: t.session.EnabledToolGroups,
+		SessionID: t.msg.SessionID, UserID: t.msg.UserID, Platform: t.msg.Platform, TurnID: t.msg.TurnID,
+		EnabledGroups: t.session.EnabledToolGroups, SkipConfirm: message.Unattended(t.msg.Source),
 	}
 	if a := t.msg.Actor; a != nil {
 		t.toolCall.UserID, t.toolCall.Platform = a.UserID, a.Platform

@@ -88,7 +88,7 @@ func (r *registry) ask(ctx context.Context, t target, call commands.Call) (reaso
 	maps.Copy(args, call.Options)
 	return t.guard(ctx, access.Request{
 		Capability: "command:" + name, Policy: t.policy, SessionID: call.SessionID, Platform: platform,
-		UserID: call.UserID, Args: args, SkipConfirm: call.SkipConfirm,
+		UserID: call.UserID, TurnID: call.TurnID, Args: args, SkipConfirm: call.SkipConfirm,
 	})
 }
 

@@ -35,7 +35,8 @@ func (p *phase) handle(ctx context.Context, d *gateway.Inbound, next kernel.Next
 	}
 	call := commands.Call{
 		SessionID: m.SessionID, Platform: m.Platform, UserID: m.UserID, SessionType: m.SessionType,
-		SkipConfirm: unattended(m.Source),
+		TurnID:      m.TurnID,
+		SkipConfirm: message.Unattended(m.Source),
 	}
 	if m.Actor != nil {
 		call.Platform, call.UserID = m.Actor.Platform, m.Actor.UserID
@@ -44,21 +45,12 @@ func (p *phase) handle(ctx context.Context, d *gateway.Inbound, next kernel.Next
 	return nil
 }
 
-// unattended tells whether a message comes from where nobody could confirm anything or read an answer.
-func unattended(source string) bool {
-	switch source {
-	case "scheduler", "workflow", "system":
-		return true
-	}
-	return false
-}
-
 // reply shows the text of a command, also when the message's own context has ended meanwhile.
 func (p *phase) reply(ctx context.Context, m message.Incoming, name, text string) {
 	if text == "" {
 		return
 	}
-	if unattended(m.Source) {
+	if message.Unattended(m.Source) {
 		p.k.Logger().Info("Ran Command", "command", name, "source", m.Source, "sessionId", m.SessionID,
 			"result", i18n.Cut(text, maxLogged))
 		return

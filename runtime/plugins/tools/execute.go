@@ -77,7 +77,8 @@ func (r *registry) ask(ctx context.Context, guard access.Guard, e *entry, args m
 	}
 	return guard(ctx, access.Request{
 		Capability: "tool:" + name, Policy: e.Policy,
-		SessionID: call.SessionID, Platform: platform, UserID: call.UserID, Args: args,
+		SessionID: call.SessionID, Platform: platform, UserID: call.UserID,
+		TurnID: call.TurnID, Args: args, SkipConfirm: call.SkipConfirm,
 	})
 }
 
