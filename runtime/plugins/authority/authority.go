@@ -99,10 +99,23 @@ func (a *authority) handler(platform string) access.ConfirmHandler {
 	return nil
 }
 
-// decide answers a request by the rules and the state of this moment.
+// decide answers a request, and uses up a grant if that is what allows it.
 func (a *authority) decide(r access.Request) policy.Decision {
+	d := a.judge(r)
+	for d.Rule == policy.RuleGrant && !a.grants.use(keyOf(r)) {
+		d = a.judge(r) // somebody else used it up in between
+	}
+	return d
+}
+
+func keyOf(r access.Request) grantKey {
+	return grantKey{policy.Identity{Platform: r.Platform, UserID: r.UserID}, r.SessionID, r.Capability}
+}
+
+// judge answers a request by the rules and the state of this moment.
+func (a *authority) judge(r access.Request) policy.Decision {
 	id := policy.Identity{Platform: r.Platform, UserID: r.UserID}
-	key := grantKey{id, r.SessionID, r.Capability}
+	key := keyOf(r)
 	a.mu.RLock()
 	rules, q := a.rules, policy.Query{
 		Identity: id, Capability: r.Capability, Policy: r.Policy, SkipConfirm: r.SkipConfirm, Now: a.k.Now(),
@@ -111,13 +124,7 @@ func (a *authority) decide(r access.Request) policy.Decision {
 		},
 	}
 	a.mu.RUnlock()
-	d := rules.Decide(q)
-	if d.Rule == policy.RuleGrant && !a.grants.use(key) {
-		// Somebody else used it up in between.
-		q.State.Granted = false
-		d = rules.Decide(q)
-	}
-	return d
+	return rules.Decide(q)
 }
 
 // withLevel gives the levels with one more, or one fewer if level is nil.

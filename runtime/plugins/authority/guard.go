@@ -35,7 +35,7 @@ func (a *authority) guard(ctx context.Context, r access.Request) (reason string)
 			a.audit(ctx, r, d, outcomeCancelled)
 			return i18n.AuthorityCancelled(r.Capability).In(i18n.Of(a.k))
 		}
-		if d = a.decide(r); d.Outcome != policy.Deny {
+		if d = a.judge(r); d.Outcome != policy.Deny {
 			a.audit(ctx, r, d, outcomeConfirmed)
 			return ""
 		}
@@ -81,8 +81,7 @@ func (a *authority) confirmed(ctx context.Context, r access.Request, c access.Co
 		return false
 	}
 	if answer.Allowed && c != access.ConfirmAlways && answer.ForSession > 0 {
-		key := grantKey{policy.Identity{Platform: r.Platform, UserID: r.UserID}, r.SessionID, r.Capability}
-		a.grants.add(key, answer.ForSession, answer.MaxUses)
+		a.grants.add(keyOf(r), answer.ForSession, answer.MaxUses)
 	}
 	return answer.Allowed
 }
