@@ -6,6 +6,7 @@ package host
 import (
 	"github.com/aalis-dev/aalis-operator/runtime/kernel"
 	"github.com/aalis-dev/aalis-operator/runtime/plugins/agent"
+	"github.com/aalis-dev/aalis-operator/runtime/plugins/authority"
 	"github.com/aalis-dev/aalis-operator/runtime/plugins/commands"
 	embeddingollama "github.com/aalis-dev/aalis-operator/runtime/plugins/embedding-ollama"
 	embeddingopenai "github.com/aalis-dev/aalis-operator/runtime/plugins/embedding-openai"
@@ -22,6 +23,7 @@ import (
 	"github.com/aalis-dev/aalis-operator/runtime/plugins/persona"
 	platformopenai "github.com/aalis-dev/aalis-operator/runtime/plugins/platform-openai"
 	promptbudget "github.com/aalis-dev/aalis-operator/runtime/plugins/prompt-budget"
+	sessionconfirm "github.com/aalis-dev/aalis-operator/runtime/plugins/session-confirm"
 	sessionmanager "github.com/aalis-dev/aalis-operator/runtime/plugins/session-manager"
 	toolsearch "github.com/aalis-dev/aalis-operator/runtime/plugins/tool-search"
 	"github.com/aalis-dev/aalis-operator/runtime/plugins/tools"
@@ -31,6 +33,7 @@ import (
 func Modules() []kernel.Module {
 	return []kernel.Module{
 		agent.Plugin,
+		authority.Plugin,
 		commands.Plugin,
 		embeddingollama.Plugin,
 		embeddingopenai.Plugin,
@@ -47,6 +50,7 @@ func Modules() []kernel.Module {
 		persona.Plugin,
 		platformopenai.Plugin,
 		promptbudget.Plugin,
+		sessionconfirm.Plugin,
 		sessionmanager.Plugin,
 		toolsearch.Plugin,
 		tools.Plugin,
