@@ -101,6 +101,11 @@ type AgentInstanceSpec struct {
 	// +optional
 	Network *NetworkSpec `json:"network,omitempty"`
 
+	// unsafe are settings that take protection away. Nobody needs them in a bot that others talk to.
+	//
+	// +optional
+	Unsafe *UnsafeSettings `json:"unsafe,omitempty"`
+
 	// logLevel of the bot's kernel: debug, info, warn or error.
 	//
 	// +optional
@@ -136,6 +141,15 @@ type AgentInstanceSpec struct {
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=600
 	DrainTimeoutSeconds *int32 `json:"drainTimeoutSeconds,omitempty"`
+}
+
+// UnsafeSettings take protection away.
+type UnsafeSettings struct {
+	// authority set to Disabled lets everybody run everything that no AuthorityPolicy denies, without confirmation.
+	//
+	// +optional
+	// +kubebuilder:validation:Enum=Enabled;Disabled
+	Authority RunState `json:"authority,omitempty"`
 }
 
 // InstancePlugin is one plugin of a bot.

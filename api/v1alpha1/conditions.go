@@ -43,6 +43,7 @@ const (
 	ReasonNothingToDo       = "NothingToDo"
 	ReasonNameTooLong       = "NameTooLong"
 	ReasonCatalogHashDiffer = "CatalogHashDiffers"
+	ReasonUnsafe            = "Unsafe"
 )
 
 // Labels and annotations that the operator sets.

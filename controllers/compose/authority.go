@@ -12,14 +12,19 @@ import (
 )
 
 // confirmRules are the confirm rules, the strictest last.
-var confirmRules = []v1alpha1.ConfirmRule{v1alpha1.ConfirmOff, v1alpha1.ConfirmSession, v1alpha1.ConfirmAlways}
+var confirmRules = []v1alpha1.ConfirmRule{v1alpha1.ConfirmNever, v1alpha1.ConfirmSession, v1alpha1.ConfirmAlways}
+
+// kernelRules are the confirm rules as the kernel has them.
+var kernelRules = map[v1alpha1.ConfirmRule]string{
+	v1alpha1.ConfirmNever: "off", v1alpha1.ConfirmSession: "session", v1alpha1.ConfirmAlways: "always",
+}
 
 // composeAuthority merges every AuthorityPolicy that selects the bot. Owners and denials add up; where two policies give
 // different answers the stricter one holds: the lower level of a person, the higher level that an operation needs, the
 // stricter confirmation. A policy whose selector makes no sense might deny something to this bot, so nothing is deployed
 // until that is known.
 func (c *composer) composeAuthority() {
-	m := authorityMerge{owners: map[kernelconfig.Identity]bool{}, levels: map[kernelconfig.Identity]int32{}}
+	m := authorityMerge{owners: map[kernelconfig.Identity]bool{}, levels: map[kernelconfig.Identity]int32{}, extras: newAuthorityExtras()}
 	var seen []string
 	for _, p := range c.in.AuthorityPolicies {
 		object := "AuthorityPolicy " + p.Name
@@ -64,6 +69,7 @@ func (c *composer) checkPolicy(object string, spec v1alpha1.AuthorityPolicySpec)
 		}
 	}
 	checkOverrides(bad, spec)
+	checkExtras(bad, spec)
 }
 
 func checkOverrides(bad func(path, format string, args ...any), spec v1alpha1.AuthorityPolicySpec) {
@@ -74,7 +80,7 @@ func checkOverrides(bad func(path, format string, args ...any), spec v1alpha1.Au
 	}
 	for _, o := range spec.ConfirmOverrides {
 		if o.Capability == "" || !slices.Contains(confirmRules, o.Confirm) {
-			bad("spec.confirmOverrides", `must have capability and confirm ("Session", "Always" or "Off") in each entry`)
+			bad("spec.confirmOverrides", `must have capability and confirm ("Session", "Always" or "Never") in each entry`)
 		}
 	}
 }
@@ -85,9 +91,11 @@ type authorityMerge struct {
 	denied  []string
 	minimum map[string]int32
 	confirm map[string]v1alpha1.ConfirmRule
+	extras  authorityExtras
 }
 
 func (m *authorityMerge) add(spec v1alpha1.AuthorityPolicySpec) {
+	m.extras.add(spec)
 	for _, o := range spec.Owners {
 		m.owners[kernelconfig.Identity{Platform: o.Platform, UserID: o.UserID}] = true
 	}
@@ -132,7 +140,7 @@ func (m *authorityMerge) result() *kernelconfig.Authority {
 		if a.ConfirmOverrides == nil {
 			a.ConfirmOverrides = map[string]string{}
 		}
-		a.ConfirmOverrides[capability] = strings.ToLower(string(rule))
+		a.ConfirmOverrides[capability] = kernelRules[rule]
 	}
 	for id := range m.owners {
 		a.Owners = append(a.Owners, id)
@@ -144,6 +152,7 @@ func (m *authorityMerge) result() *kernelconfig.Authority {
 	slices.SortFunc(a.Levels, func(x, y kernelconfig.IdentityLevel) int { return compareIdentity(x.Identity, y.Identity) })
 	slices.Sort(m.denied)
 	a.DeniedCapabilities = slices.Compact(m.denied)
+	m.extras.fill(a)
 	return a
 }
 

@@ -50,6 +50,7 @@ func Compose(in Input) Result {
 	c.composeModel()
 	c.composePreferences()
 	c.composeAuthority()
+	c.composeUnsafe()
 	return c.finish()
 }
 

@@ -205,7 +205,7 @@ func TestProblems(t *testing.T) {
 			docs(doc("AuthorityPolicy", "p", `{selector: {}, owners: [{platform: x}], levels: [{platform: x, userId: y}], deniedCapabilities: [""], authorityOverrides: [{capability: c}], confirmOverrides: [{capability: c, confirm: always}]}`), bot("{}")),
 			[]string{
 				"Error InvalidSpec: AuthorityPolicy p: spec.authorityOverrides: must have capability and minLevel in each entry",
-				`Error InvalidSpec: AuthorityPolicy p: spec.confirmOverrides: must have capability and confirm ("Session", "Always" or "Off") in each entry`,
+				`Error InvalidSpec: AuthorityPolicy p: spec.confirmOverrides: must have capability and confirm ("Session", "Always" or "Never") in each entry`,
 				"Error InvalidSpec: AuthorityPolicy p: spec.deniedCapabilities: may not have empty entries",
 				"Error InvalidSpec: AuthorityPolicy p: spec.levels: must have platform, userId and level in each entry",
 				"Error InvalidSpec: AuthorityPolicy p: spec.owners: must have platform and userId in each entry",

@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/aalis-dev/aalis-operator/runtime/contract/access"
 	"github.com/aalis-dev/aalis-operator/runtime/host/console"
 	"github.com/aalis-dev/aalis-operator/runtime/host/filewatch"
 	"github.com/aalis-dev/aalis-operator/runtime/host/metrics"
@@ -42,6 +43,7 @@ func localSettings(c kernelconfig.Config) map[string]json.RawMessage {
 		out = map[string]json.RawMessage{}
 	}
 	out["network"] = json.RawMessage(`{"allowLoopback":true}`)
+	out[access.ConsoleSetting.Key()] = json.RawMessage("true")
 	return out
 }
 

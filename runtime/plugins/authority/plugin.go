@@ -39,6 +39,7 @@ func module(retry time.Duration) kernel.Module {
 			Optional: []string{memory.Service.Name(), tools.Service.Name(), commands.Service.Name()},
 		},
 		Provides:    []string{access.Service.Name()},
+		Core:        true,
 		OnByDefault: true,
 	}, Default(), func(k *kernel.Context, _ Config) error {
 		apply(k, retry)
