@@ -9,6 +9,7 @@ gen=$(hack/tool.sh controller-gen)
 "$gen" rbac:roleName=aalis-operator paths=./controllers/... output:rbac:artifacts:config=config/rbac
 go run ./cmd/aalis catalog -o json > out.catalog.json
 mv out.catalog.json runtime/catalog/catalog.json
+go run ./hack/opsgen runtime/catalog/operations.json
 chart=charts/aalis-operator
 mkdir -p "$chart/files/crds"
 rm -f "$chart"/files/crds/*.yaml
