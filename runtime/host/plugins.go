@@ -10,6 +10,7 @@ import (
 	"github.com/aalis-dev/aalis-operator/runtime/plugins/commands"
 	embeddingollama "github.com/aalis-dev/aalis-operator/runtime/plugins/embedding-ollama"
 	embeddingopenai "github.com/aalis-dev/aalis-operator/runtime/plugins/embedding-openai"
+	flowcontrol "github.com/aalis-dev/aalis-operator/runtime/plugins/flow-control"
 	"github.com/aalis-dev/aalis-operator/runtime/plugins/gateway"
 	llmdeepseek "github.com/aalis-dev/aalis-operator/runtime/plugins/llm-deepseek"
 	llmollama "github.com/aalis-dev/aalis-operator/runtime/plugins/llm-ollama"
@@ -27,6 +28,7 @@ import (
 	sessionmanager "github.com/aalis-dev/aalis-operator/runtime/plugins/session-manager"
 	toolsearch "github.com/aalis-dev/aalis-operator/runtime/plugins/tool-search"
 	"github.com/aalis-dev/aalis-operator/runtime/plugins/tools"
+	triggerpolicy "github.com/aalis-dev/aalis-operator/runtime/plugins/trigger-policy"
 )
 
 // Modules lists the shipped modules, sorted by name. This is the one place where a plugin is added.
@@ -37,6 +39,7 @@ func Modules() []kernel.Module {
 		commands.Plugin,
 		embeddingollama.Plugin,
 		embeddingopenai.Plugin,
+		flowcontrol.Plugin,
 		gateway.Plugin,
 		llmdeepseek.Plugin,
 		llmollama.Plugin,
@@ -54,5 +57,6 @@ func Modules() []kernel.Module {
 		sessionmanager.Plugin,
 		toolsearch.Plugin,
 		tools.Plugin,
+		triggerpolicy.Plugin,
 	}
 }

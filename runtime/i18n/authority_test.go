@@ -12,5 +12,6 @@ func ofAuthority() []Message {
 		AuthoritySet("<w>", 8), AuthorityIsOwner("<w>"), AuthorityIsBanned("<w>"), AuthorityLocked("<p>"),
 		AuthorityNotStored(), AuthorityFull(9), AutoOff(), AutoForever(), AutoMinutes(5), AutoUsage(),
 		ConfirmSession("<o>", 10), ConfirmAlways("<o>"), ConfirmTimedOut("<o>"),
+		FlowIdlePrompt.Message(),
 	}
 }
