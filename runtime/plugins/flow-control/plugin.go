@@ -39,18 +39,19 @@ func module(t timer, jitter func() float64) kernel.Module {
 			Required: []string{gateway.Service.Name()},
 			Optional: []string{archive.Service.Name(), memory.Service.Name()},
 		},
-		Provides: []string{flow.Service.Name()},
+		Provides:    []string{flow.Service.Name()},
+		OnByDefault: true,
 	}, Default(), func(k *kernel.Context, cfg Config) error {
 		s, err := cfg.settings()
 		if err != nil {
 			return err
 		}
-		start(k, newControl(k, s, jitter), t)
+		run(k, newControl(k, s, jitter), t)
 		return nil
 	})
 }
 
-func start(k *kernel.Context, c *control, t timer) {
+func run(k *kernel.Context, c *control, t timer) {
 	kernel.OnReconfigure(k, func(_ context.Context, _, now Config) error {
 		s, err := now.settings()
 		if err != nil {

@@ -29,7 +29,8 @@ var Plugin = kernel.Define(kernel.Module{
 		Required: []string{gateway.Service.Name()},
 		Optional: []string{flow.Service.Name(), persona.Service.Name(), archive.Service.Name()},
 	},
-	Provides: []string{trigger.Service.Name()},
+	Provides:    []string{trigger.Service.Name()},
+	OnByDefault: true,
 }, Default(), apply)
 
 func apply(k *kernel.Context, cfg Config) error {
