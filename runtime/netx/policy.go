@@ -38,11 +38,11 @@ func (p Policy) CheckAddr(addr netip.Addr) error {
 	if !addr.IsValid() {
 		return refused("an invalid address")
 	}
-	addr = plain(addr)
+	addr = Plain(addr)
 	switch {
 	case addr.IsLoopback():
 		return p.loopback(addr.String())
-	case isMetadata(addr):
+	case IsMetadata(addr):
 		return refused(addr.String() + " is a metadata address")
 	case addr.IsLinkLocalUnicast(), addr.IsLinkLocalMulticast():
 		return refused(addr.String() + " is link-local")
@@ -64,9 +64,9 @@ func (p Policy) loopback(what string) error {
 
 func refused(why string) error { return fmt.Errorf("%w: %s", ErrAddressRefused, why) }
 
-// isMetadata knows the metadata services that are not link-local: those of AWS and Google over IPv6, of Alibaba, Azure
-// and Oracle.
-func isMetadata(addr netip.Addr) bool {
+// IsMetadata knows the metadata services of clouds, also those that are not link-local: of AWS and Google over IPv6, of
+// Alibaba, Azure and Oracle. The address must be plain, see [Plain].
+func IsMetadata(addr netip.Addr) bool {
 	switch addr.String() {
 	case "169.254.169.254", "fd00:ec2::254", "fd20:ce::254", "100.100.100.200", "168.63.129.16", "192.0.0.192":
 		return true
@@ -75,9 +75,9 @@ func isMetadata(addr netip.Addr) bool {
 	}
 }
 
-// plain drops the zone and takes the IPv4 address out of the IPv6 forms that lead to it: mapped, compatible, NAT64 and
+// Plain drops the zone and takes the IPv4 address out of the IPv6 forms that lead to it: mapped, compatible, NAT64 and
 // 6to4.
-func plain(addr netip.Addr) netip.Addr {
+func Plain(addr netip.Addr) netip.Addr {
 	addr = addr.WithZone("").Unmap()
 	if addr.Is4() {
 		return addr

@@ -29,7 +29,7 @@ var importTable = []importRule{
 	{folder: "runtime/schema", only: []string{"runtime/kernelconfig", "runtime/schema", "runtime/catalog"}},
 	{folder: "runtime/catalog", only: []string{"runtime/kernelconfig", "runtime/schema", "runtime/catalog"}},
 	{folder: "runtime/kernel", only: []string{"runtime/recompute", "runtime/schema", "runtime/kernel"}},
-	{folder: "runtime/contract", only: []string{"runtime/kernel", "runtime/contract", "runtime/kernelconfig"}},
+	{folder: "runtime/contract", only: []string{"runtime/kernel", "runtime/contract", "runtime/kernelconfig", "runtime/scope"}},
 	{folder: "runtime/plugins", never: []string{"runtime/host", "controllers", "api", "cmd", "k8s.io", "sigs.k8s.io/controller-runtime"}},
 	{folder: "runtime/host", never: []string{"sigs.k8s.io/controller-runtime", "cmd"}},
 	{folder: "controllers/compose", never: pipelineNever},

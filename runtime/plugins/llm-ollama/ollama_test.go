@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"os"
 	"strings"
 	"testing"
@@ -24,6 +23,7 @@ import (
 	"github.com/aalis-dev/aalis-operator/runtime/kerneltest"
 	"github.com/aalis-dev/aalis-operator/runtime/llmhttp"
 	"github.com/aalis-dev/aalis-operator/runtime/llmhttp/llmtest"
+	"github.com/aalis-dev/aalis-operator/runtime/netguard"
 	"github.com/aalis-dev/aalis-operator/runtime/netx"
 	"github.com/aalis-dev/aalis-operator/runtime/recompute"
 )
@@ -51,7 +51,7 @@ func module() kernel.Module {
 		if err != nil {
 			return err
 		}
-		return applyWith(k, c, llmtest.Tools(), func(netip.Addr) error { return nil })
+		return applyWith(k, c, llmtest.Tools(), func() netguard.Policy { return netguard.Policy{AllowPrivate: true} })
 	}
 	return m
 }
@@ -369,23 +369,10 @@ func TestWholeReplyErrors(t *testing.T) {
 	}
 }
 
-func TestPublicOnly(t *testing.T) {
-	for addr, ok := range map[string]bool{
-		"93.184.216.34": true, "2606:2800:220:1::1": true, "127.0.0.1": false, "10.1.2.3": false, "192.168.0.1": false,
-		"172.20.0.1": false, "100.64.1.1": false, "169.254.169.254": false, "fd00::1": false, "::ffff:10.0.0.1": false, "::1": false,
-		"64:ff9b::a00:1": false, "0.0.0.0": false, "2002:a00:1::": false,
-	} {
-		if err := publicOnly(netip.MustParseAddr(addr)); (err == nil) != ok {
-			t.Errorf("%s: %v", addr, err)
-		}
-	}
-}
-
 func TestFetchingIsGuarded(t *testing.T) {
 	web := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was fetched") }))
 	t.Cleanup(web.Close)
-	f := newFetcher(publicOnly)
-	defer f.close()
+	f := newFetcher(kerneltest.New(t).Root(), nil)
 	if _, err := f.get(t.Context(), web.URL+"/?token=x"); err == nil || strings.Contains(err.Error(), "token") {
 		t.Errorf("error is %v", err)
 	}

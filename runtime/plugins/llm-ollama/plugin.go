@@ -22,6 +22,7 @@ import (
 
 	"github.com/aalis-dev/aalis-operator/runtime/kernel"
 	"github.com/aalis-dev/aalis-operator/runtime/llmhttp"
+	"github.com/aalis-dev/aalis-operator/runtime/netguard"
 	"github.com/aalis-dev/aalis-operator/runtime/netx"
 )
 
@@ -41,10 +42,11 @@ var Plugin = kernel.Define(kernel.Module{
 }, Default(), apply)
 
 func apply(k *kernel.Context, cfg Config) error {
-	return applyWith(k, cfg, llmhttp.RealTools(), publicOnly)
+	return applyWith(k, cfg, llmhttp.RealTools(), nil)
 }
 
-func applyWith(k *kernel.Context, cfg Config, t llmhttp.Tools, check checkAddr) error {
+// applyWith starts the plugin. Which addresses of pictures may be reached is up to the policy; nil is that of the bot.
+func applyWith(k *kernel.Context, cfg Config, t llmhttp.Tools, policy func() netguard.Policy) error {
 	set, err := cfg.settings()
 	if err != nil {
 		return err
@@ -53,9 +55,8 @@ func applyWith(k *kernel.Context, cfg Config, t llmhttp.Tools, check checkAddr) 
 	if err != nil {
 		return err
 	}
-	b := &backend{now: k.Now, media: newFetcher(check)}
+	b := &backend{now: k.Now, media: newFetcher(k, policy)}
 	b.set.Store(set)
-	k.OnDispose("media connections", func(context.Context) error { b.media.close(); return nil })
 	p := llmhttp.Start(k, llmhttp.NewEndpoint(k, "Ollama", llmhttp.WithoutVersion(base), ""), b, t)
 	kernel.OnReconfigure(k, func(_ context.Context, before, after Config) error {
 		if before.BaseURL != after.BaseURL {
