@@ -6,11 +6,7 @@ package authority_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -19,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sashabaranov/go-openai"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/aalis-dev/aalis-operator/api/v1alpha1"
@@ -31,16 +26,14 @@ import (
 	"github.com/aalis-dev/aalis-operator/runtime/contract/commands"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/message"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/tools"
-	"github.com/aalis-dev/aalis-operator/runtime/host"
 	"github.com/aalis-dev/aalis-operator/runtime/kernel"
 	"github.com/aalis-dev/aalis-operator/runtime/kernelconfig"
-	"github.com/aalis-dev/aalis-operator/runtime/kerneltest"
-	"github.com/aalis-dev/aalis-operator/runtime/netx"
 	"github.com/aalis-dev/aalis-operator/runtime/policy"
+	"github.com/aalis-dev/aalis-operator/test/wholebot"
 )
 
 // platform is the platform of everybody in the table.
-const platform = "openai"
+const platform = wholebot.Platform
 
 // table is what testdata/oracle.py writes.
 type table struct {
@@ -144,65 +137,21 @@ func TestCanI(t *testing.T) {
 	}
 }
 
-// bot is a whole bot with a model behind it that calls the tools it is told to, served to OpenAI clients.
+// bot is a whole bot with a model behind it that calls the tools it is told to.
 type bot struct {
-	*kerneltest.Harness
-	t    *testing.T
-	addr string
-	ran  atomic.Int64
+	*wholebot.Bot
+	t   *testing.T
+	ran atomic.Int64
 }
 
 func startBot(t *testing.T, tb table) *bot {
 	t.Helper()
 	llm := httptest.NewServer(fakellm.New(fakellm.Options{}))
 	t.Cleanup(llm.Close)
-	b := &bot{t: t, addr: freeAddr(t)}
-	_, port, err := net.SplitHostPort(b.addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var number int
-	if _, err := fmt.Sscan(port, &number); err != nil {
-		t.Fatal(err)
-	}
-	var tokens strings.Builder
-	for _, u := range tb.Users {
-		fmt.Fprintf(&tokens, "%s: %s\n", u, token(u))
-	}
-	opts := []kerneltest.Option{
-		kerneltest.WithModules(host.Modules()...),
-		kerneltest.WithSetting(netx.Setting.Key(), netx.Policy{AllowLoopback: true}),
-		kerneltest.WithOptions(func(o *kernel.Options) { o.Config.LogLevel, o.DevMode, o.Now = "info", false, time.Now }),
-		kerneltest.WithPlugin(b.operations(tb), "", nil),
-	}
-	for _, m := range host.Modules() {
-		if m.OnByDefault {
-			opts = append(opts, kerneltest.WithPlugin(m, "", nil))
-		}
-		switch m.Name {
-		case "@aalis/plugin-llm-openai":
-			opts = append(opts, kerneltest.WithPlugin(m, m.Name+":main", map[string]any{
-				"baseUrl": llm.URL, "customModels": "gpt-4o-mini", "providerCapabilities": "chat streaming tool_calling",
-			}))
-		case "@aalis/plugin-platform-openai":
-			opts = append(opts, kerneltest.WithPlugin(m, "", map[string]any{"port": number, "tokens": tokens.String()}))
-		}
-	}
-	b.Harness = kerneltest.New(t, opts...)
+	b := &bot{t: t}
+	b.Bot = wholebot.Start(t, llm.URL, tb.Users, b.operations(tb))
 	return b
 }
-
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
-func token(user string) string { return "token-of-" + user + "-0123456789" }
 
 // operations is a module that offers the operations of the table.
 func (b *bot) operations(tb table) kernel.Module {
@@ -221,30 +170,15 @@ func (b *bot) operations(tb table) kernel.Module {
 				tools.Use(k, []tools.Tool{{
 					Definition: message.ToolDefinition{Type: "function", Function: message.ToolFunction{Name: name, Description: "A tool of the test."}},
 					Policy:     tb.declared(o.Capability),
-					Handler:    func(context.Context, map[string]any, tools.CallContext) (string, error) { b.ran.Add(1); return "it ran", nil },
+					Handler: func(context.Context, map[string]any, tools.CallContext) (string, error) {
+						b.ran.Add(1)
+						return "it ran", nil
+					},
 				}})
 			}
 			return nil
 		},
 	}
-}
-
-func (b *bot) client(user, session string) *openai.Client {
-	conf := openai.DefaultConfig(token(user))
-	conf.BaseURL = "http://" + b.addr + "/v1"
-	conf.HTTPClient = &http.Client{Transport: inSession(session)}
-	return openai.NewClientWithConfig(conf)
-}
-
-type inSession string
-
-func (s inSession) RoundTrip(r *http.Request) (*http.Response, error) {
-	r.Header.Set("X-Aalis-Session", string(s))
-	return http.DefaultTransport.RoundTrip(r)
-}
-
-func request(text string) openai.ChatCompletionRequest {
-	return openai.ChatCompletionRequest{Model: "bot", Messages: []openai.ChatCompletionMessage{{Role: "user", Content: text}}}
 }
 
 // try has somebody run an operation, says no to the question if there is one, and tells what came of it.
@@ -256,28 +190,11 @@ func (b *bot) try(ctx context.Context, user, session, capability, reply string) 
 	if kind == "tool" {
 		say = "#tool " + name
 	}
-	stream, err := b.client(user, session).CreateChatCompletionStream(ctx, request(say))
-	if err != nil {
-		b.t.Fatalf("%s %s: %v", user, capability, err)
-	}
-	defer stream.Close()
 	asked := false
-	for {
-		part, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			b.t.Fatalf("%s %s: %v after %q", user, capability, err, text)
-		}
-		if len(part.Choices) > 0 {
-			text += part.Choices[0].Delta.Content
-		}
-		if !asked && strings.Contains(text, "must be confirmed") {
-			asked = true
-			b.answer(ctx, user, session, reply)
-		}
-	}
+	text = b.Say(ctx, user, session, wholebot.Request(say), func() {
+		asked = true
+		b.Answer(ctx, user, session, reply)
+	})
 	ran := b.ran.Load() > before
 	switch {
 	case asked && ran == (reply == "Y"):
@@ -293,23 +210,6 @@ func (b *bot) try(ctx context.Context, user, session, capability, reply string) 
 	return "deny", text
 }
 
-// answer says something in a session, until the question that is open there takes it.
-func (b *bot) answer(ctx context.Context, user, session, reply string) {
-	b.t.Helper()
-	if _, err := b.client(user, session).CreateChatCompletion(ctx, request(reply)); err != nil {
-		b.t.Fatalf("answering: %v", err)
-	}
-}
-
-func (b *bot) declare(a *kernelconfig.Authority) {
-	b.t.Helper()
-	raw, err := json.Marshal(a)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	b.Apply(func(c *kernel.Config) { c.Settings[access.Setting.Key()] = raw })
-}
-
 // TestRunningBot asks a bot that nobody restarts in between, by commands and by tools that a model calls for a person.
 func TestRunningBot(t *testing.T) {
 	tb := readTable(t)
@@ -317,7 +217,7 @@ func TestRunningBot(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	for _, p := range tb.Policies {
-		b.declare(merged(t, p.Specs))
+		b.Declare(merged(t, p.Specs))
 		for i, r := range p.Rows {
 			reply := map[bool]string{true: "Y", false: "n"}[i%2 == 0]
 			got, text := b.try(ctx, r.User, fmt.Sprint(p.Name, i), r.Capability, reply)

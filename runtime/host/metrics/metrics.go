@@ -52,6 +52,7 @@ type Options struct {
 type Metrics struct {
 	registry *prometheus.Registry
 	plugins  *pluginCollector
+	decided  *decisions
 
 	tokens        *prometheus.CounterVec
 	requests      *prometheus.CounterVec
@@ -83,6 +84,7 @@ func New(o Options) *Metrics {
 	f := factory{bot}
 	m.conversation(f)
 	m.kernel(f)
+	m.decided = newDecisions(f)
 	info := f.gaugeVec("build_info", "Always 1; the labels say what runs.", "version", "catalog_hash", "go_version")
 	info.WithLabelValues(cut(o.Version), cut(o.CatalogHash), runtime.Version()).Set(1)
 	m.plugins = newPluginCollector()
@@ -130,6 +132,7 @@ func (m *Metrics) Attach(k *kernel.Context) {
 		m.turn(*d)
 		return next(ctx)
 	})
+	m.decided.follow(k)
 	if p, ok := kernel.ServicePlugins.Get(k); ok {
 		m.plugins.follow(p)
 	}

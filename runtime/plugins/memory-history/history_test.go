@@ -92,7 +92,8 @@ func start(t *testing.T, cfg map[string]any, opts ...kerneltest.Option) *bot {
 func (b *bot) say(session, platform, text string, minutes int) {
 	b.t.Helper()
 	b.save(session, message.Message{
-		Role: message.RoleUser, Content: text, Metadata: map[string]any{"platform": platform, "nickname": "Ann", "userId": "1"},
+		Role: message.RoleUser, Content: text,
+		Metadata: map[string]any{"platform": platform, "nickname": "Ann", "userId": "1", "sessionType": "group"},
 	}, minutes)
 }
 
@@ -174,6 +175,40 @@ func TestCase6(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestPrivateStaysPrivate: what somebody says to the bot alone is shown in no prompt but that person's own; groups are open.
+// The tool, which asks for a level, shows it.
+func TestPrivateStaysPrivate(t *testing.T) {
+	b := start(t, map[string]any{"scope": scopeCross})
+	save := func(session, platform, user, kind string, role message.Role, text string) {
+		meta := map[string]any{"platform": platform, "sessionType": kind}
+		if role == message.RoleUser {
+			meta["userId"] = user
+		}
+		b.save(session, message.Message{Role: role, Content: text, Metadata: meta}, 10)
+	}
+	for i, kind := range []string{"private", ""} {
+		save(fmt.Sprint("p", i), "qq", "ann", kind, message.RoleUser, "ann-says")
+		save(fmt.Sprint("p", i), "qq", "", kind, message.RoleAssistant, "to-ann")
+	}
+	save("w", "web", "ann", "private", message.RoleUser, "web-ann")
+	save("orphan", "qq", "", "private", message.RoleAssistant, "to-whom")
+	save("g", "qq", "ann", "group", message.RoleUser, "in-group")
+	for _, tc := range []struct{ platform, user, want string }{
+		{"qq", "ann", "ann-says to-ann ann-says to-ann in-group"}, {"qq", "bob", "in-group"}, {"qq", "", "in-group"}, {"web", "ann", "web-ann in-group"},
+	} {
+		if got := b.texts(agent.PromptView{SessionID: "here", Platform: tc.platform, UserID: tc.user}); got != tc.want {
+			t.Errorf("%s:%s is shown %q", tc.platform, tc.user, got)
+		}
+	}
+	b.reg.mu.Lock()
+	handler := b.reg.tools[toolName].Handler
+	b.reg.mu.Unlock()
+	got, err := handler(t.Context(), map[string]any{}, tools.CallContext{SessionID: "here", Platform: "qq", UserID: "boss"})
+	if err != nil || !strings.Contains(got, "ann-says") || !strings.Contains(got, "to-whom") {
+		t.Errorf("the tool shows %q, %v", got, err)
 	}
 }
 

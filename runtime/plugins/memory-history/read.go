@@ -31,6 +31,9 @@ type ask struct {
 	limit             int
 	// minutes is how old messages may be; 0 means any age.
 	minutes int
+	// visitor leaves out what others said in private: nobody has checked that this person may read it.
+	visitor bool
+	userID  string
 }
 
 // build gives the block of the prompt.
@@ -39,7 +42,9 @@ func (r *reader) build(ctx context.Context, view agent.PromptView) ([]string, er
 	if !cfg.InjectEnabled || cfg.Scope == scopeOff {
 		return nil, nil
 	}
-	lines, err := r.read(ctx, cfg, ask{view.SessionID, view.Platform, cfg.Limit, cfg.MaxAgeMinutes})
+	lines, err := r.read(ctx, cfg, ask{
+		session: view.SessionID, platform: view.Platform, limit: cfg.Limit, minutes: cfg.MaxAgeMinutes, visitor: true, userID: view.UserID,
+	})
 	if err != nil || len(lines) == 0 {
 		return nil, err
 	}
@@ -82,6 +87,9 @@ func (r *reader) read(ctx context.Context, cfg *Config, a ask) ([]string, error)
 	if err != nil {
 		return nil, fmt.Errorf("reading recent messages: %w", err)
 	}
+	if a.visitor {
+		found = open(found, a)
+	}
 	lines := make([]string, 0, a.limit)
 	for _, m := range pick(found, a.limit, cfg.PerSessionLimit) {
 		if l := line(m, now); l != "" {
@@ -89,6 +97,34 @@ func (r *reader) read(ctx context.Context, cfg *Config, a ask) ([]string, error)
 		}
 	}
 	return lines, nil
+}
+
+// person is somebody on a platform.
+type person struct{ platform, userID string }
+
+// open leaves out sessions in which others talk to the bot alone. Whose such a session is its users' messages say; one of which
+// none is at hand is nobody's.
+func open(ms []memory.SessionMessage, a ask) []memory.SessionMessage {
+	whose := map[string]person{}
+	for _, m := range ms {
+		if m.Message.Role == message.RoleUser {
+			whose[m.SessionID] = person{textOf(m, "platform"), textOf(m, "userId")}
+		}
+	}
+	self := person{a.platform, a.userID}
+	return slices.DeleteFunc(ms, func(m memory.SessionMessage) bool {
+		switch message.SessionType(textOf(m, "sessionType")) {
+		case message.SessionGroup, message.SessionChannel:
+			return false
+		default:
+			return a.userID == "" || whose[m.SessionID] != self
+		}
+	})
+}
+
+func textOf(m memory.SessionMessage, key string) string {
+	s, _ := m.Message.Metadata[key].(string)
+	return s
 }
 
 // pick chooses from messages, oldest first, the newest limit of them, and of those of one session the newest per. As long

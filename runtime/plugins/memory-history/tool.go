@@ -65,7 +65,7 @@ func (r *reader) handle(ctx context.Context, args map[string]any, call tools.Cal
 	if err != nil {
 		return "", err
 	}
-	lines, err := r.read(ctx, cfg, ask{call.SessionID, call.Platform, limit, minutes})
+	lines, err := r.read(ctx, cfg, ask{session: call.SessionID, platform: call.Platform, limit: limit, minutes: minutes})
 	if err != nil {
 		return "", err
 	}
