@@ -93,8 +93,8 @@ bench: ## Benchmarks, with allocations.
 bench-kernel: ## The kernel's figures as a table, beside the original's, against their targets.
 	go run ./test/bench --check
 
-bench-turns: ## Turns per second and CPU per turn, beside a bare client in the same run.
-	AALIS_BENCH=1 go test -count=1 -run TestBenchTable -v ./test/turnbench
+bench-turns: ## Turns per second, CPU per turn and paced streams, beside a bare client in the same run.
+	AALIS_BENCH=1 go test -count=1 -v ./test/turnbench
 
 fuzz: ## Each fuzz target for a while (FUZZTIME, 20s by default).
 	hack/fuzz.sh
