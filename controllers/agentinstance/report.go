@@ -90,6 +90,7 @@ func (p *pass) fill(status *v1alpha1.AgentInstanceStatus, v verdict) {
 	shared.SetSummary(&status.Conditions, generation, v.Summary)
 	p.fillPluginsPending(status)
 	p.fillCatalogMismatch(status)
+	p.fillPins(status)
 }
 
 // fillDelivery records what is wanted. Of a config that could not be composed nothing is recorded: the status goes on
@@ -108,8 +109,12 @@ func (p *pass) fillDelivery(status *v1alpha1.AgentInstanceStatus) {
 func inputs(references []compose.Reference) []v1alpha1.InputStatus {
 	var out []v1alpha1.InputStatus
 	for _, ref := range references[:min(len(references), maxInputs)] {
-		generation := ref.Generation
-		out = append(out, v1alpha1.InputStatus{Kind: ref.Kind, Name: ref.Name, Generation: &generation})
+		generation, revision := ref.Generation, ref.Revision
+		input := v1alpha1.InputStatus{Kind: ref.Kind, Name: ref.Name, Generation: &generation}
+		if revision != 0 {
+			input.Revision = &revision
+		}
+		out = append(out, input)
 	}
 	return out
 }
