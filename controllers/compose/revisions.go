@@ -45,7 +45,9 @@ type PinState struct {
 }
 
 // String names the pinned revision.
-func (p PinState) String() string { return fmt.Sprintf("%s %s revision %d", p.Kind, p.Name, p.Revision) }
+func (p PinState) String() string {
+	return fmt.Sprintf("%s %s revision %d", p.Kind, p.Name, p.Revision)
+}
 
 // checkPins checks what admission checks in a cluster.
 func (c *composer) checkPins() {
