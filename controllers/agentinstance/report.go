@@ -59,18 +59,20 @@ func (p *pass) differs(after *v1alpha1.AgentInstanceStatus, progress shared.Prog
 	return !equality.Semantic.DeepEqual(before.Conditions, after.Conditions)
 }
 
-// announce sends an event when the reason of Ready has changed to one that people want to hear of.
+// announce sends one event when the state, or the reason of Ready, has changed; the first state of a bot is no change.
 func (r *Reconciler) announce(ctx context.Context, before, after *v1alpha1.AgentInstance, v verdict) {
+	r.countTransition(before, after)
 	old := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionReady)
-	if old != nil && old.Reason == v.Reason && old.Message == v.Message {
+	changed := before.Status.State != "" && before.Status.State != after.Status.State
+	if old != nil && old.Reason == v.Reason && old.Message == v.Message && !changed {
 		return
 	}
 	log.FromContext(ctx).Info("Changed state", "state", string(v.state), "ready", string(v.Ready), "reason", v.Reason)
 	switch {
 	case v.Progress == shared.Stuck:
-		r.Recorder.Warning(after, v.Reason, "Reconcile", v.Message)
-	case v.Progress == shared.Settled && (old == nil || old.Status != metav1.ConditionTrue || old.Reason != v.Reason):
-		r.Recorder.Normal(after, v.Reason, "Reconcile", v.Message)
+		r.Recorder.Warning(after, v.Reason, "Reconcile", transition(before, after, v.Message))
+	case changed, v.Progress == shared.Settled && (old == nil || old.Status != metav1.ConditionTrue || old.Reason != v.Reason):
+		r.Recorder.Normal(after, v.Reason, "Reconcile", transition(before, after, v.Message))
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -365,5 +366,62 @@ func TestPluginRollout(t *testing.T) {
 			t.Errorf("bot-%d was given an invalid revision", i)
 		}
 	}
+	s.forbidden(t)
+}
+
+// TestRejectionStopsNobodyElse, of design section 3: a bot that refuses what the others take keeps them from nothing, says why and what it waits
+// for, and its last good revision stays what it was. The Plugin that broke in one bot says so in an event.
+func TestRejectionStopsNobodyElse(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, 3)
+	good := delivered(t, s.bots[0]).Current.Revision
+	s.node.Behave(t, testenv.Behaviour{
+		Reject: func(bot, revision string) string {
+			if bot == "bot-0" && revision != good {
+				return "persona: is not to my taste"
+			}
+			return ""
+		},
+		Failing: func(bot string, p kernelconfig.Plugin) string {
+			if bot == "bot-1" && strings.Contains(p.ID, "llm-openai") {
+				return "no route"
+			}
+			return ""
+		},
+	})
+	testenv.Edit(t, &env, s.persona, func(p *v1alpha1.Persona) { p.Spec.Prompt = "You are another owl." })
+	testenv.WaitFor(t, &env, s.bots[0], func(in *v1alpha1.AgentInstance) error {
+		if in.Status.AppliedRevision != good || in.Status.PendingChange == nil || in.Status.PendingChange.Revision == good {
+			return fmt.Errorf("status %+v", in.Status)
+		}
+		return testenv.Ready(in.Status.Conditions, metav1.ConditionFalse, v1alpha1.ReasonRevisionRejected, false, true)
+	})
+	testenv.WaitFor(t, &env, s.bots[1], func(in *v1alpha1.AgentInstance) error {
+		return testenv.Ready(in.Status.Conditions, metav1.ConditionFalse, v1alpha1.ReasonPluginError, false, true)
+	})
+	s.promptsAre(t, map[string]int{"You are another owl.": 3})
+	active(t, s.bots[2])
+	for i, bot := range s.bots {
+		env.Refresh(t, bot)
+		slots := delivered(t, bot)
+		if i > 0 && bot.Status.AppliedRevision != slots.Current.Revision {
+			t.Errorf("%s runs %s, want %s", bot.Name, bot.Status.AppliedRevision, slots.Current.Revision)
+		}
+		if i == 0 && slots.LastGood.Revision != good {
+			t.Errorf("last good is %s, want %s", slots.LastGood.Revision, good)
+		}
+	}
+	testenv.Eventually(t, func() error {
+		var list eventsv1.EventList
+		if err := env.Client().List(t.Context(), &list, client.InNamespace(s.ns)); err != nil {
+			return err
+		}
+		for _, e := range list.Items {
+			if e.Regarding.Kind == v1alpha1.KindPlugin && strings.Contains(e.Note, "Active to Error in bot bot-1: no route") {
+				return nil
+			}
+		}
+		return fmt.Errorf("no event of the Plugin among %d", len(list.Items))
+	})
 	s.forbidden(t)
 }

@@ -4,6 +4,7 @@
 package shared
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -225,19 +226,30 @@ func (r *UsedReconciler) report(ctx context.Context, obj client.Object, found as
 		return conflictAgain(err)
 	}
 	r.metrics.StatusWritten(r.kind.Name)
-	r.announce(ctx, *before.Conditions, after, found.summary)
+	r.announce(ctx, before, fields, after, found)
 	r.announceRollout(after, before.Revisions, fields.Revisions)
 	return ctrl.Result{}, nil
 }
 
-// announce sends an event when an object has become stuck.
-func (r *UsedReconciler) announce(ctx context.Context, before []metav1.Condition, obj client.Object, summary Summary) {
-	old := meta.FindStatusCondition(before, v1alpha1.ConditionReady)
-	if old != nil && old.Reason == summary.Reason && old.Message == summary.Message {
+// announce counts a change of a Plugin's state, and sends an event of it, or when an object has become stuck. The first
+// state is no change.
+func (r *UsedReconciler) announce(ctx context.Context, before, after StatusFields, obj client.Object, found assessment) {
+	summary, note, changed := found.summary, found.summary.Message, false
+	if before.State != nil && *before.State != *after.State {
+		r.metrics.StateChanged(r.kind.Name, string(*after.State))
+		if changed = *before.State != "" && *after.State != ""; changed {
+			note = fmt.Sprintf("%s to %s in bot %s: %s", *before.State, *after.State, found.usage.StateOf, cmp.Or(found.usage.StateMessage, note))
+		}
+	}
+	old := meta.FindStatusCondition(*before.Conditions, v1alpha1.ConditionReady)
+	if old != nil && old.Reason == summary.Reason && old.Message == summary.Message && !changed {
 		return
 	}
 	log.FromContext(ctx).V(1).Info("Changed status", "kind", r.kind.Name, "ready", string(summary.Ready), "reason", summary.Reason)
-	if summary.Progress == Stuck {
-		r.recorder.Warning(obj, summary.Reason, "Reconcile", summary.Message)
+	switch {
+	case summary.Progress == Stuck:
+		r.recorder.Warning(obj, summary.Reason, "Reconcile", note)
+	case changed:
+		r.recorder.Normal(obj, summary.Reason, "Reconcile", note)
 	}
 }
