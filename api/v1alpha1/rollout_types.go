@@ -71,7 +71,7 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="!self.steps.exists(s, has(s.labelValue)) || (has(self.order) && self.order.by == 'Label')",fieldPath=".steps",message="labelValue needs order.by: Label"
 type RolloutSpec struct {
-	// steps, taken in this order. After the last one every bot gets the revision.
+	// steps are taken in this order. After the last one every bot gets the revision.
 	//
 	// +required
 	// +listType=atomic
@@ -92,7 +92,7 @@ type RolloutSpec struct {
 	// +kubebuilder:validation:Maximum=604800
 	PauseSeconds *int32 `json:"pauseSeconds,omitempty"`
 
-	// state: Paused stays at the present step until it is Running again.
+	// state of the roll-out: Paused stays at the present step until it is Running again.
 	//
 	// +optional
 	// +default="Running"
@@ -110,7 +110,7 @@ type RolloutSpec struct {
 
 // RolloutStep says how many bots have the new revision once the step is taken.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.percent) != has(self.labelValue)",message="must have percent or labelValue, and not both"
+// +kubebuilder:validation:ExactlyOneOf=percent;labelValue
 type RolloutStep struct {
 	// percent of the bots, rounded up.
 	//
@@ -119,7 +119,7 @@ type RolloutStep struct {
 	// +kubebuilder:validation:Maximum=100
 	Percent *int32 `json:"percent,omitempty"`
 
-	// labelValue: the bots whose label order.label has this value, beside those of the steps before.
+	// labelValue adds the bots whose label order.label has this value to those of the steps before.
 	//
 	// +optional
 	// +kubebuilder:validation:MinLength=1
@@ -132,7 +132,7 @@ type RolloutStep struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.label) == (self.by == 'Label')",fieldPath=".label",message="must be given with by: Label, and only then"
 type RolloutOrder struct {
-	// by: NameHash, or Label for the value of a label: first the values that steps name, in the order of the steps, then
+	// by is NameHash, or Label for the value of a label: first the values that steps name, in the order of the steps, then
 	// the others in the order of their bytes, then bots without the label. Bots of one value are ordered by name hash.
 	//
 	// +optional
@@ -258,7 +258,7 @@ type PinnedRevision struct {
 	//
 	// +required
 	// +kubebuilder:validation:Minimum=1
-	Revision *int64 `json:"revision,omitempty"`
+	Revision int64 `json:"revision,omitempty"`
 
 	// overRevision is the object's newest revision when the pin was set. Once the object has a newer one, the pin has no
 	// effect any more. Without it the pin holds until it is removed.

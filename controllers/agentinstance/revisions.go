@@ -76,8 +76,8 @@ func (r *Reconciler) gatherRevisionsOf(ctx context.Context, in *compose.Input, s
 	}
 	live := revisions.Live(list, hash)
 	wanted := int64(0)
-	if pin := rollout.Pin(instance, s.kind, name); pin != nil && pin.Revision != nil {
-		wanted = *pin.Revision
+	if pin := rollout.Pin(instance, s.kind, name); pin != nil {
+		wanted = pin.Revision
 	}
 	held := rollout.Choose(rollout.Object{
 		Spec: s.rollout, Status: s.status, Generation: s.object.GetGeneration(), Live: live, Current: number(s.current),

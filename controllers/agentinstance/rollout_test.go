@@ -117,7 +117,7 @@ func TestRevisionsAreKept(t *testing.T) {
 		testenv.Edit(t, &env, s.persona, func(p *v1alpha1.Persona) { p.Spec.Prompt = text })
 	}
 	testenv.Edit(t, &env, s.bots[0], func(in *v1alpha1.AgentInstance) {
-		in.Spec.Pin = []v1alpha1.PinnedRevision{{Kind: v1alpha1.KindPersona, Name: "owl", Revision: ptr(int64(1))}}
+		in.Spec.Pin = []v1alpha1.PinnedRevision{{Kind: v1alpha1.KindPersona, Name: "owl", Revision: 1}}
 	})
 	for n := int64(2); n <= 13; n++ {
 		edit(fmt.Sprintf("You are owl %d.", n))
@@ -162,7 +162,7 @@ func TestPin(t *testing.T) {
 	s.promptsAre(t, map[string]int{"You are a bad owl.": 2})
 	pin := func(revision, over int64) {
 		testenv.Edit(t, &env, s.bots[0], func(in *v1alpha1.AgentInstance) {
-			in.Spec.Pin = []v1alpha1.PinnedRevision{{Kind: v1alpha1.KindPersona, Name: "owl", Revision: &revision, OverRevision: &over}}
+			in.Spec.Pin = []v1alpha1.PinnedRevision{{Kind: v1alpha1.KindPersona, Name: "owl", Revision: revision, OverRevision: &over}}
 		})
 	}
 	pin(1, 2)
@@ -423,5 +423,45 @@ func TestRejectionStopsNobodyElse(t *testing.T) {
 		}
 		return fmt.Errorf("no event of the Plugin among %d", len(list.Items))
 	})
+	s.forbidden(t)
+}
+
+// TestRolloutSurvivesKills: the operator is stopped after each few writes of a roll-out and starts anew; every bot is given
+// the revision once, no step has more than its share, and it ends.
+func TestRolloutSurvivesKills(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, 4)
+	s.operator.Stop(t)
+	testenv.Edit(t, &env, s.persona, func(p *v1alpha1.Persona) {
+		p.Spec.Prompt, p.Spec.Rollout = "You are a new owl.", steps(0, 25, 50, 75)
+	})
+	for kill := range 6 {
+		o := env.StartOperator(t, []string{s.ns}, nil)
+		testenv.Eventually(t, func() error {
+			env.Refresh(t, s.persona)
+			if r := s.persona.Status.Rollout; o.Writes.Total() > kill || r != nil && r.Phase == v1alpha1.RolloutCompleted {
+				return nil
+			}
+			return fmt.Errorf("%d writes", o.Writes.Total())
+		})
+		o.Stop(t)
+		env.Refresh(t, s.persona)
+		r := s.persona.Status.Rollout
+		if n := s.prompts(t)["You are a new owl."]; n > 0 && (r == nil || n > int(*r.Step)) {
+			t.Errorf("%d bots have the revision in %+v", n, r)
+		}
+	}
+	s.operator = env.StartOperator(t, []string{s.ns}, nil)
+	s.personaIs(t, rolled(v1alpha1.RolloutCompleted, 4))
+	at(t, s.persona, 2, 2)
+	for _, bot := range s.bots {
+		if n := delivered(t, bot).Current.Sequence; n != 2 {
+			t.Errorf("%s was delivered to %d times, want 2", bot.Name, n)
+		}
+	}
+	if got := numbersOf(revisionsOf(t, s.ns, v1alpha1.KindPersona, "owl")); !slices.Equal(got, []int64{1, 2}) {
+		t.Errorf("revisions %v, want two", got)
+	}
+	s.settle(t)
 	s.forbidden(t)
 }

@@ -60,7 +60,7 @@ func (c *composer) checkPins() {
 		switch {
 		case p.Kind != v1alpha1.KindPersona && p.Kind != v1alpha1.KindPlugin:
 			c.bad(v1alpha1.ReasonInvalidSpec, path+".kind", "must be one of %s, got %q", list([]string{"Persona", "Plugin"}), p.Kind)
-		case p.Revision == nil || *p.Revision < 1:
+		case p.Revision < 1:
 			c.bad(v1alpha1.ReasonInvalidSpec, path+".revision", "must be given and at least 1")
 		case p.OverRevision != nil && *p.OverRevision < 1:
 			c.bad(v1alpha1.ReasonInvalidSpec, path+".overRevision", "must be at least 1, got %d", *p.OverRevision)
@@ -75,15 +75,15 @@ func pinPath(kind, name string) string { return "spec.pin[" + kind + "/" + name 
 // revised finds the revision of an object to compose with: that of a pin, that which a roll-out holds the bot at, or the
 // present one, of which nothing is returned. The number is what the status names. False says that there is none.
 func (c *composer) revised(kind, name string) (r *Revision, number int64, ok bool) {
-	if pin := rollout.Pin(c.instance, kind, name); pin != nil && pin.Revision != nil {
-		state := PinState{Kind: kind, Name: name, Revision: *pin.Revision, Newest: c.newest(kind, name)}
+	if pin := rollout.Pin(c.instance, kind, name); pin != nil && pin.Revision > 0 {
+		state := PinState{Kind: kind, Name: name, Revision: pin.Revision, Newest: c.newest(kind, name)}
 		holds := rollout.PinHolds(*pin, state.Newest)
 		if !holds {
 			state.Lapsed = v1alpha1.ReasonSourceChanged
 		}
 		c.pins = append(c.pins, state)
 		if holds {
-			return c.wanted(kind, name, *pin.Revision, c.object, pinPath(kind, name)+".revision")
+			return c.wanted(kind, name, pin.Revision, c.object, pinPath(kind, name)+".revision")
 		}
 	}
 	for _, h := range c.in.Held {
@@ -160,9 +160,9 @@ func (c *composer) revisedPlugin(p v1alpha1.Plugin) (v1alpha1.Plugin, int64, boo
 func (c *composer) pinStates() []PinState {
 	for _, p := range c.instance.Spec.Pin {
 		same := func(s PinState) bool { return s.Kind == string(p.Kind) && s.Name == p.Name }
-		if p.Revision != nil && !slices.ContainsFunc(c.pins, same) {
+		if p.Revision > 0 && !slices.ContainsFunc(c.pins, same) {
 			c.pins = append(c.pins, PinState{
-				Kind: string(p.Kind), Name: p.Name, Revision: *p.Revision, Lapsed: v1alpha1.ReasonNotUsed,
+				Kind: string(p.Kind), Name: p.Name, Revision: p.Revision, Lapsed: v1alpha1.ReasonNotUsed,
 			})
 		}
 	}

@@ -166,7 +166,7 @@ func TestLiveAndNewest(t *testing.T) {
 	if Live(list, "a") != 3 || Live(list, "b") != 0 || Live(nil, "a") != 0 {
 		t.Error("only the newest revision is that of the present spec")
 	}
-	foreign := append(list, Revision{Number: 9, Hash: "z"})
+	foreign := append(history("a", "b", "a"), Revision{Number: 9, Hash: "z"})
 	if Newest(foreign).Number != 3 || next(foreign) != 10 || Hash(foreign, 9) != "" || Hash(foreign, 2) != "b" {
 		t.Error("a revision of an earlier object of the name counts for the next number, and for nothing else")
 	}

@@ -96,7 +96,7 @@ func TestObserve(t *testing.T) {
 	deleting := bot("deleting", "True", "False", "Active", before)
 	deleting.DeletionTimestamp = &start
 	pinned := bot("pinned", "True", "False", "Active", before)
-	pinned.Spec.Pin = []v1alpha1.PinnedRevision{{Kind: "Persona", Name: "owl", Revision: ptr(int64(1)), OverRevision: ptr(int64(2))}}
+	pinned.Spec.Pin = []v1alpha1.PinnedRevision{{Kind: "Persona", Name: "owl", Revision: 1, OverRevision: ptr(int64(2))}}
 	lapsed := *pinned.DeepCopy()
 	lapsed.Name, lapsed.Spec.Pin[0].OverRevision = "lapsed", ptr(int64(1))
 	rejected := bot("rejected", "False", "True", v1alpha1.ReasonRevisionRejected, after)

@@ -104,8 +104,8 @@ func (r *UsedReconciler) prune(ctx context.Context, obj client.Object, list []re
 	for i := range all.Items {
 		in := &all.Items[i]
 		inUse[rollout.InEffect(in, r.kind.Name, obj.GetName())] = true
-		if pin := rollout.Pin(in, r.kind.Name, obj.GetName()); pin != nil && pin.Revision != nil {
-			inUse[*pin.Revision] = true
+		if pin := rollout.Pin(in, r.kind.Name, obj.GetName()); pin != nil {
+			inUse[pin.Revision] = true
 		}
 	}
 	return revisions.Prune(ctx, r.client, obj.GetNamespace(), list, inUse)
