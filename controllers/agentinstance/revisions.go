@@ -66,13 +66,9 @@ func (r *Reconciler) gatherRevisionsOf(ctx context.Context, in *compose.Input, s
 	if err != nil {
 		return err
 	}
-	content, err := revisions.Of(s.object)
+	hash, err := r.revisions.Hash(s.object)
 	if err != nil {
 		return err
-	}
-	_, hash, err := content.Encode()
-	if err != nil {
-		return fmt.Errorf("%s %s: %w", s.kind, name, err)
 	}
 	live := revisions.Live(list, hash)
 	wanted := int64(0)
@@ -124,6 +120,14 @@ func (r *Reconciler) usersOfRevision(ctx context.Context, obj client.Object) []r
 	}
 	users, err := shared.InstancesByIndex(ctx, r.Cache, obj.GetNamespace(), index, owner.Name)
 	return requests(ctx, users, err)
+}
+
+// recordedLater lets through what happens to revisions while the operator runs; at its start every bot is looked at anyway.
+func recordedLater() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList },
+		UpdateFunc: func(event.UpdateEvent) bool { return false },
+	}
 }
 
 // rolloutMoved lets through what changes which bots get a revision. Counts and messages do not.

@@ -11,8 +11,11 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -464,4 +467,42 @@ func TestRolloutSurvivesKills(t *testing.T) {
 	}
 	s.settle(t)
 	s.forbidden(t)
+}
+
+// TestRevisionsForbidden: where the API server refuses another revision, the Persona says so and why; a bot takes the new text
+// all the same, since nothing holds it.
+func TestRevisionsForbidden(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, 1)
+	quota := &corev1.ResourceQuota{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: "none"},
+		Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{
+			"count/controllerrevisions.apps": resource.MustParse("0"),
+		}},
+	}
+	env.Create(t, quota)
+	// No controller-manager fills in the status that the quota is enforced by.
+	quota.Status.Hard, quota.Status.Used = quota.Spec.Hard, quota.Spec.Hard.DeepCopy()
+	if err := env.Client().Status().Update(t.Context(), quota); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, func() error { // the admission plugin has its own cache
+		probe := &appsv1.ControllerRevision{
+			ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: "probe"}, Revision: 1,
+			Data: runtime.RawExtension{Raw: []byte("{}")},
+		}
+		err := env.Client().Create(t.Context(), probe, client.DryRunAll)
+		if apierrors.IsForbidden(err) {
+			return nil
+		}
+		return fmt.Errorf("not refused yet: %w", err)
+	})
+	testenv.Edit(t, &env, s.persona, func(p *v1alpha1.Persona) { p.Spec.Prompt = "You are one owl too many." })
+	testenv.WaitFor(t, &env, s.persona, func(p *v1alpha1.Persona) error {
+		if c := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionReady); c == nil || !strings.Contains(c.Message, "exceeded quota") {
+			return fmt.Errorf("condition %+v", c)
+		}
+		return testenv.Ready(p.Status.Conditions, metav1.ConditionFalse, v1alpha1.ReasonApplyFailed, false, true)
+	})
+	s.promptsAre(t, map[string]int{"You are one owl too many.": 1})
 }

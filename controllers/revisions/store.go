@@ -20,8 +20,12 @@ import (
 // IndexOwner is the field index of ControllerRevisions by the object that they are of: "Persona/owl".
 const IndexOwner = "metadata.ownerReferences.controller"
 
-// remembered is how many contents a Store keeps: those of the pins and of the roll-outs that are under way.
-const remembered = 64
+// remembered is how many contents a Store keeps: those of the pins and of the roll-outs that are under way. Of hashes it
+// keeps more: the bots of one object are looked at one after the other.
+const (
+	remembered       = 64
+	rememberedHashes = 1024
+)
 
 // SetupIndex adds the index to the cache. It is called once, before the cache starts.
 func SetupIndex(ctx context.Context, indexer client.FieldIndexer) error {
@@ -50,10 +54,37 @@ func Slim(obj any) (any, error) {
 type Store struct {
 	live     client.Reader
 	contents *lru.Cache
+	hashes   *lru.Cache
 }
 
 // NewStore makes a Store that reads contents with live, straight from the API server.
-func NewStore(live client.Reader) *Store { return &Store{live: live, contents: lru.New(remembered)} }
+func NewStore(live client.Reader) *Store {
+	return &Store{live: live, contents: lru.New(remembered), hashes: lru.New(rememberedHashes)}
+}
+
+// generation names an object as it was at one generation: its spec does not change within it.
+type generation struct {
+	uid    types.UID
+	number int64
+}
+
+// Hash is the hash of the content of an object.
+func (s *Store) Hash(obj client.Object) (string, error) {
+	key := generation{obj.GetUID(), obj.GetGeneration()}
+	if hash, ok := s.hashes.Get(key); ok && key.uid != "" {
+		return hash.(string), nil
+	}
+	content, err := Of(obj)
+	if err != nil {
+		return "", err
+	}
+	_, hash, err := content.Encode()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", obj.GetName(), err)
+	}
+	s.hashes.Add(key, hash)
+	return hash, nil
+}
 
 // List lists the revisions of an object from a cache, in no order. UID is that of the object that is there now.
 func List(ctx context.Context, cache client.Reader, namespace, kind, name string, uid types.UID) ([]Revision, error) {

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -30,7 +32,12 @@ type revised struct {
 	rollout.Decision
 	// updated is the revision of the present spec; 0 for kinds without revisions.
 	updated int64
+	// failed is why the present spec could not be recorded, if that will not pass by itself.
+	failed error
 }
+
+// recordRetry is how often a spec that could not be recorded is tried again: nothing tells us when a quota is raised.
+const recordRetry = time.Minute
 
 // Decisive is the part of a roll-out's status that decides which bots get a revision: it is written at once, and bots are
 // looked at again when it changes. Counts and messages are not in it.
@@ -54,7 +61,12 @@ func (r *UsedReconciler) revise(ctx context.Context, obj client.Object, users []
 		return revised{}, err
 	}
 	list, updated, err := revisions.Record(ctx, r.client, obj, r.kind.Name, list)
-	if err != nil {
+	switch {
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return revised{}, nil
+	case apierrors.IsForbidden(err) || apierrors.IsInvalid(err):
+		return revised{Decision: rollout.Decision{RequeueAfter: recordRetry}, failed: err}, nil
+	case err != nil:
 		return revised{}, err
 	}
 	state := rollout.State{
@@ -113,6 +125,9 @@ func (r *UsedReconciler) prune(ctx context.Context, obj client.Object, list []re
 
 // summary says how the object stands by its roll-out; false if that has nothing to say.
 func (d revised) summary() (Summary, bool) {
+	if d.failed != nil {
+		return Summary{Ready: metav1.ConditionFalse, Progress: Stuck, Reason: v1alpha1.ReasonApplyFailed, Message: d.failed.Error()}, true
+	}
 	if d.Status == nil {
 		return Summary{}, false
 	}
