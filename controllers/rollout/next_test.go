@@ -302,6 +302,10 @@ func TestSpecialCases(t *testing.T) {
 	for i := range excused {
 		excused[i].Excused, excused[i].Failure = true, "PluginError: as ever"
 	}
+	silent := bots(4)
+	for i := range silent {
+		silent[i].Excused, silent[i].Acknowledged = true, false
+	}
 	taken := &v1alpha1.RolloutStatus{Revision: ptr(int64(target)), Step: ptr(int32(1)), Phase: v1alpha1.RolloutRolledBack, RolledBack: ptr(int64(target)), Message: "cause"}
 	cases := map[string]struct {
 		state  State
@@ -310,18 +314,19 @@ func TestSpecialCases(t *testing.T) {
 		now    int64
 		chosen int
 	}{
-		"no roll-out":            {State{Target: 2, Current: 1}, bots(3), "", 2, 0},
-		"first revision":         {State{Spec: &spec, Target: 1}, bots(3), v1alpha1.RolloutCompleted, 1, 3},
-		"one bot":                {State{Spec: &spec, Target: 2, Current: 1}, bots(1), v1alpha1.RolloutCompleted, 2, 1},
-		"nobody":                 {State{Spec: &spec, Target: 2, Current: 1}, nil, v1alpha1.RolloutCompleted, 2, 0},
-		"same content":           {State{Spec: &spec, Target: 2, Current: 1, Same: true}, bots(3), v1alpha1.RolloutCompleted, 2, 3},
-		"invalid by itself":      {State{Spec: &spec, Target: 2, Current: 1, Invalid: "bad"}, bots(3), v1alpha1.RolloutRolledBack, 1, 0},
-		"errors":                 {State{Spec: &spec, Target: 2, Current: 1}, failing, v1alpha1.RolloutRolledBack, 1, 0},
-		"errors that are old":    {State{Spec: &spec, Target: 2, Current: 1}, excused, v1alpha1.RolloutCompleted, 2, 4},
-		"taken back":             {State{Spec: &spec, Target: 2, Current: 1, Status: taken}, bots(3), v1alpha1.RolloutRolledBack, 1, 0},
-		"taken back, one left":   {State{Spec: &spec, Target: 2, Current: 1, Status: taken}, bots(1), v1alpha1.RolloutRolledBack, 1, 0},
-		"a new edit after that":  {State{Spec: &spec, Target: 3, Current: 1, Status: taken}, bots(20), v1alpha1.RolloutProgressing, 1, 2},
-		"more steps than before": {State{Spec: &spec, Target: 2, Current: 1, Status: &v1alpha1.RolloutStatus{Revision: ptr(int64(2)), Step: ptr(int32(9))}}, bots(3), v1alpha1.RolloutProgressing, 1, 3},
+		"no roll-out":                 {State{Target: 2, Current: 1}, bots(3), "", 2, 0},
+		"first revision":              {State{Spec: &spec, Target: 1}, bots(3), v1alpha1.RolloutCompleted, 1, 3},
+		"one bot":                     {State{Spec: &spec, Target: 2, Current: 1}, bots(1), v1alpha1.RolloutCompleted, 2, 1},
+		"nobody":                      {State{Spec: &spec, Target: 2, Current: 1}, nil, v1alpha1.RolloutCompleted, 2, 0},
+		"same content":                {State{Spec: &spec, Target: 2, Current: 1, Same: true}, bots(3), v1alpha1.RolloutCompleted, 2, 3},
+		"invalid by itself":           {State{Spec: &spec, Target: 2, Current: 1, Invalid: "bad"}, bots(3), v1alpha1.RolloutRolledBack, 1, 0},
+		"errors":                      {State{Spec: &spec, Target: 2, Current: 1}, failing, v1alpha1.RolloutRolledBack, 1, 0},
+		"errors that are old":         {State{Spec: &spec, Target: 2, Current: 1}, excused, v1alpha1.RolloutCompleted, 2, 4},
+		"nobody waits for the broken": {State{Spec: &spec, Target: 2, Current: 1}, silent, v1alpha1.RolloutCompleted, 2, 4},
+		"taken back":                  {State{Spec: &spec, Target: 2, Current: 1, Status: taken}, bots(3), v1alpha1.RolloutRolledBack, 1, 0},
+		"taken back, one left":        {State{Spec: &spec, Target: 2, Current: 1, Status: taken}, bots(1), v1alpha1.RolloutRolledBack, 1, 0},
+		"a new edit after that":       {State{Spec: &spec, Target: 3, Current: 1, Status: taken}, bots(20), v1alpha1.RolloutProgressing, 1, 2},
+		"more steps than before":      {State{Spec: &spec, Target: 2, Current: 1, Status: &v1alpha1.RolloutStatus{Revision: ptr(int64(2)), Step: ptr(int32(9))}}, bots(3), v1alpha1.RolloutProgressing, 1, 3},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
