@@ -111,6 +111,23 @@ func (s *scene) promptsAre(t *testing.T, want map[string]int) {
 	})
 }
 
+// told waits for an event of an object of the kind whose note holds the text.
+func (s *scene) told(t *testing.T, kind, text string) {
+	t.Helper()
+	testenv.Eventually(t, func() error {
+		var list eventsv1.EventList
+		if err := env.Client().List(t.Context(), &list, client.InNamespace(s.ns)); err != nil {
+			return err
+		}
+		for _, e := range list.Items {
+			if e.Regarding.Kind == kind && strings.Contains(e.Note, text) {
+				return nil
+			}
+		}
+		return fmt.Errorf("no event of a %s with %q among %d", kind, text, len(list.Items))
+	})
+}
+
 // TestRevisionsAreKept: each change is one revision with the whole spec, ten are kept and those in use beyond; what goes back
 // to an earlier text is that revision moved to the front; an edit of the roll-out alone is none.
 func TestRevisionsAreKept(t *testing.T) {
@@ -254,6 +271,9 @@ func TestRollout(t *testing.T) {
 	testenv.WaitFor(t, &env, s.persona, func(p *v1alpha1.Persona) error {
 		return testenv.Ready(p.Status.Conditions, metav1.ConditionTrue, v1alpha1.ReasonApplied, false, false)
 	})
+	for _, text := range []string{"revision 2: step 1 of 3", "spec.rollout.state is Paused", "every bot gets revision 2"} {
+		s.told(t, v1alpha1.KindPersona, text)
+	}
 	s.settle(t)
 	s.operator.Quiet(t)
 	if n := s.operator.Writes.Total(); n != 0 {
@@ -288,6 +308,7 @@ func TestRolloutHalts(t *testing.T) {
 		return testenv.Ready(p.Status.Conditions, metav1.ConditionFalse, v1alpha1.ReasonRolledBack, false, true)
 	})
 	at(t, s.persona, 1, 2)
+	s.told(t, v1alpha1.KindPersona, "revision 2 was taken back, revision 1 is in effect: bot ")
 	s.promptsAre(t, map[string]int{"You are an owl.": 4})
 	touched := 0
 	for _, bot := range s.bots {
@@ -414,18 +435,7 @@ func TestRejectionStopsNobodyElse(t *testing.T) {
 			t.Errorf("last good is %s, want %s", slots.LastGood.Revision, good)
 		}
 	}
-	testenv.Eventually(t, func() error {
-		var list eventsv1.EventList
-		if err := env.Client().List(t.Context(), &list, client.InNamespace(s.ns)); err != nil {
-			return err
-		}
-		for _, e := range list.Items {
-			if e.Regarding.Kind == v1alpha1.KindPlugin && strings.Contains(e.Note, "Active to Error in bot bot-1: no route") {
-				return nil
-			}
-		}
-		return fmt.Errorf("no event of the Plugin among %d", len(list.Items))
-	})
+	s.told(t, v1alpha1.KindPlugin, "Active to Error in bot bot-1: no route")
 	s.forbidden(t)
 }
 
