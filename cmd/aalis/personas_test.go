@@ -89,3 +89,35 @@ func TestEditedCardIsReadAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestPinIsLeftOut: earlier revisions are in a cluster only; a bot of files runs its objects as they stand, and says so.
+func TestPinIsLeftOut(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "bot.yaml")
+	text := `
+apiVersion: aalis.dev/v1alpha1
+kind: Persona
+metadata: {name: owl}
+spec: {prompt: You are an owl.}
+---
+apiVersion: aalis.dev/v1alpha1
+kind: AgentInstance
+metadata: {name: hello}
+spec:
+  personaRef: {name: owl}
+  pin: [{kind: Persona, name: owl, revision: 1, overRevision: 2}]
+`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cat, err := catalog.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := declaration{paths: []string{file}, catalog: cat}.load()
+	if err != nil || out.Config.Persona == nil || out.Config.Persona.Prompt != "You are an owl." {
+		t.Fatalf("loaded %+v, %v", out.Config.Persona, err)
+	}
+	if notes := strings.Join(out.Notes, "; "); !strings.Contains(notes, "spec.pin is left out") {
+		t.Errorf("notes %q", notes)
+	}
+}
