@@ -43,9 +43,18 @@ type Bot struct {
 	// Plugins are those that the change touches, sorted by id.
 	Plugins []Plugin `json:"plugins,omitempty"`
 	// Problems are what is wrong with what is declared afterwards.
-	Problems []compose.Problem `json:"problems,omitempty"`
+	Problems []Problem `json:"problems,omitempty"`
 	// Diffs are unified diffs of the personas and the config.
 	Diffs []Text `json:"diffs,omitempty"`
+}
+
+// Problem is one thing that is wrong with what is declared, as compose finds it.
+type Problem struct {
+	Severity compose.Severity `json:"severity"`
+	Reason   string           `json:"reason"`
+	Object   string           `json:"object"`
+	Path     string           `json:"path,omitempty"`
+	Message  string           `json:"message"`
 }
 
 // Reason is one thing that changes.
@@ -128,7 +137,9 @@ func (in Input) compare(key types.NamespacedName, before, after *v1alpha1.AgentI
 		return bot
 	}
 	will := in.compose(in.After, after)
-	bot.Problems = will.Problems
+	for _, p := range will.Problems {
+		bot.Problems = append(bot.Problems, Problem(p))
+	}
 	if before == nil {
 		bot.Effect = Create
 		if !will.Deployable() {

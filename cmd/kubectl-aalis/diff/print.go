@@ -67,7 +67,7 @@ func (p *printer) bot(bot Bot) {
 				place += ": "
 			}
 		}
-		p.line("  %-8s %s%s", strings.ToLower(string(problem.Severity)), place, problem)
+		p.line("  %-8s %s%s", strings.ToLower(string(problem.Severity)), place, compose.Problem(problem))
 	}
 	for _, d := range bot.Diffs {
 		p.text(name, d)
