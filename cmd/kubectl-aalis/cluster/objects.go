@@ -96,3 +96,12 @@ func few(names []string) string {
 	}
 	return strings.Join(names, ", ")
 }
+
+// Add appends other objects.
+func (o *Objects) Add(other Objects) {
+	o.Instances = append(o.Instances, other.Instances...)
+	o.Plugins = append(o.Plugins, other.Plugins...)
+	o.Personas = append(o.Personas, other.Personas...)
+	o.ServicePreferences = append(o.ServicePreferences, other.ServicePreferences...)
+	o.AuthorityPolicies = append(o.AuthorityPolicies, other.AuthorityPolicies...)
+}
