@@ -305,4 +305,3 @@ func (t tools) printDiff(f output.Format, bots []diff.Bot, set files.Set) error 
 	}
 	return nil
 }
-

@@ -168,7 +168,7 @@ func revisionRows(revisions []rollback.Revision, now time.Time) [][]string {
 		case r.Effective:
 			effect = "yes"
 		}
-		rows = append(rows, []string{r.Source.String(), fmt.Sprint(r.Revision), effect, output.Age(now, r.Time), r.Summary})
+		rows = append(rows, []string{r.String(), fmt.Sprint(r.Revision), effect, output.Age(now, r.Time), r.Summary})
 	}
 	return rows
 }

@@ -95,28 +95,37 @@ func (w walker) value(path string, f schema.Field, value any) (any, bool) {
 	}
 	switch v := value.(type) {
 	case map[string]any:
-		if f.Type == schema.ObjectType {
-			w.object(path, f.Fields, v)
-		}
-		if f.Type == schema.Map && f.Items != nil {
-			for _, key := range slices.Sorted(maps.Keys(v)) {
-				w.item(path+"."+key, *f.Items, v, key)
-			}
-		}
+		w.members(path, f, v)
 	case []any:
-		if f.Items == nil {
-			break
-		}
-		for i := range v {
-			if item, keep := w.value(fmt.Sprintf("%s[%d]", path, i), *f.Items, v[i]); keep {
-				v[i] = item
-			} else {
-				v[i] = nil
-			}
-		}
-		return slices.DeleteFunc(v, func(item any) bool { return item == nil }), true
+		return w.elements(path, f, v), true
 	}
 	return value, true
+}
+
+// members converts the values of an object or of a map.
+func (w walker) members(path string, f schema.Field, v map[string]any) {
+	switch {
+	case f.Type == schema.ObjectType:
+		w.object(path, f.Fields, v)
+	case f.Type == schema.Map && f.Items != nil:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			w.item(path+"."+key, *f.Items, v, key)
+		}
+	}
+}
+
+// elements converts the elements of a list.
+func (w walker) elements(path string, f schema.Field, v []any) []any {
+	if f.Items == nil {
+		return v
+	}
+	out := make([]any, 0, len(v))
+	for i := range v {
+		if item, keep := w.value(fmt.Sprintf("%s[%d]", path, i), *f.Items, v[i]); keep {
+			out = append(out, item)
+		}
+	}
+	return out
 }
 
 func (w walker) item(path string, f schema.Field, config map[string]any, key string) {

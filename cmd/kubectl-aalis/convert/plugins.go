@@ -28,14 +28,13 @@ const (
 
 // plugin is one entry of the config's plugins.
 type plugin struct {
-	id       string // in the config
-	path     string
-	module   catalog.Module
-	name     string // in spec.plugins
-	config   map[string]any
-	disabled bool
-	secrets  []v1alpha1.PluginSecret
-	done     bool // became something else
+	id      string // in the config
+	path    string
+	module  catalog.Module
+	name    string // in spec.plugins
+	config  map[string]any
+	secrets []v1alpha1.PluginSecret
+	done    bool // became something else
 }
 
 // splitID cuts the id of an instance, module:suffix. The colon is looked for behind the scope's slash.
