@@ -67,7 +67,7 @@ func TestLook(t *testing.T) {
 	viewer.run(t, "explain", "hello").want(t, 0, "is Ready", "Nothing to do")
 }
 
-const files = `apiVersion: aalis.dev/v1alpha1
+const declared = `apiVersion: aalis.dev/v1alpha1
 kind: Persona
 metadata: {name: owl}
 spec: {prompt: "%s"}
@@ -96,13 +96,13 @@ func TestDiff(t *testing.T) {
 	before := bot.Status.Revision
 	viewer := person{env.Person(t, ns, "view"), ns}
 
-	same := write(t, "same.yaml", fmt.Sprintf(files, "You are an owl.", "small", 60))
+	same := write(t, "same.yaml", fmt.Sprintf(declared, "You are an owl.", "small", 60))
 	viewer.run(t, "diff", "-f", same).want(t, 0)
-	edited := write(t, "edited.yaml", fmt.Sprintf(files, "You are a cat.", "small", 60))
+	edited := write(t, "edited.yaml", fmt.Sprintf(declared, "You are a cat.", "small", 60))
 	viewer.run(t, "diff", "-f", edited).want(t, 1, ns+"/hello: Reload", "-prompt: You are an owl.", "+prompt: You are a cat.")
-	restart := write(t, "restart.yaml", fmt.Sprintf(files, "You are an owl.", "small", 90))
+	restart := write(t, "restart.yaml", fmt.Sprintf(declared, "You are an owl.", "small", 90))
 	viewer.run(t, "diff", "-f", restart, "-o", "yaml").want(t, 1, "effect: Restart", "text: drain timeout")
-	wrong := write(t, "wrong.yaml", fmt.Sprintf(files, "You are an owl.", "' '", 60))
+	wrong := write(t, "wrong.yaml", fmt.Sprintf(declared, "You are an owl.", "' '", 60))
 	viewer.run(t, "diff", "-f", wrong).want(t, 2, "hello: Refused", "wrong.yaml: document 2, line 10", "would be refused")
 	viewer.run(t, "diff", "-f", "nowhere.yaml").want(t, 2, "nowhere.yaml")
 
