@@ -78,10 +78,10 @@ chart-lint: ## Lint the chart and validate what it renders.
 
 test-unit: ## Unit tests with -race, some of them against a real Redis.
 	command -v redis-server >/dev/null || go run ./hack/cluster packages redis-server
-	go test -race -p $(P) $$(go list ./... | grep -v -e /test/e2e -e aalis-operator/controllers)
+	go test -race -p $(P) $$(go list ./... | grep -v -e /test/e2e -e /test/kubectl -e aalis-operator/controllers)
 
 test-envtest: ## The operator's tests, with a real kube-apiserver where controllers need one.
-	KUBEBUILDER_ASSETS="$$(go run ./hack/cluster binaries --only envtest)" go test -race -p 1 -timeout 20m ./controllers/...
+	KUBEBUILDER_ASSETS="$$(go run ./hack/cluster binaries --only envtest)" go test -race -p 1 -timeout 20m ./controllers/... ./test/kubectl
 
 test-e2e: cluster images deploy ## End to end on the cluster, with real pods.
 	source hack/cluster-env.sh && AALIS_E2E_KUBECONFIG="$$KUBECONFIG" AALIS_E2E_KUBECTL="$$KUBECTL" AALIS_E2E_IMAGES="$${IMAGE_PREFIX:-aalis-dev}:$$(cat out/images/tag)" \
@@ -93,8 +93,8 @@ bench: ## Benchmarks, with allocations.
 bench-kernel: ## The kernel's figures as a table, beside the original's, against their targets.
 	go run ./test/bench --check
 
-bench-turns: ## Turns per second and CPU per turn, beside a bare client in the same run.
-	AALIS_BENCH=1 go test -count=1 -run TestBenchTable -v ./test/turnbench
+bench-turns: ## Turns per second, CPU per turn and paced streams, beside a bare client in the same run.
+	AALIS_BENCH=1 go test -count=1 -v ./test/turnbench
 
 fuzz: ## Each fuzz target for a while (FUZZTIME, 20s by default).
 	hack/fuzz.sh

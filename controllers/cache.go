@@ -15,11 +15,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/selection"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/aalis-dev/aalis-operator/api/v1alpha1"
 	"github.com/aalis-dev/aalis-operator/controllers/render"
+	"github.com/aalis-dev/aalis-operator/controllers/revisions"
 )
 
 // lastApplied is a copy of a whole object that kubectl keeps in an annotation. Nobody here reads it.
@@ -51,6 +53,8 @@ func cacheOptions(namespaces []string) cache.Options {
 		DefaultTransform:            slim,
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Pod{}: {Label: ours, Transform: identityOnly},
+			// StatefulSets have ControllerRevisions with the labels of our pods; those do not concern us.
+			&appsv1.ControllerRevision{}: {Label: revisionsOnly(), Transform: revisions.Slim},
 			&discoveryv1.EndpointSlice{}: {Namespaces: map[string]cache.Config{
 				metav1.NamespaceDefault: {LabelSelector: labels.SelectorFromSet(labels.Set{discoveryv1.LabelServiceName: "kubernetes"})},
 			}},
@@ -69,6 +73,15 @@ func cacheOptions(namespaces []string) cache.Options {
 		}
 	}
 	return options
+}
+
+// revisionsOnly selects the revisions of Personas and Plugins.
+func revisionsOnly() labels.Selector {
+	kind, err := labels.NewRequirement(v1alpha1.LabelRevisionKind, selection.Exists, nil)
+	if err != nil {
+		return labels.Nothing() // only for a key that is no label
+	}
+	return labels.NewSelector().Add(*kind)
 }
 
 // slim drops what nobody reads from an object before it is cached.

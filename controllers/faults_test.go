@@ -52,6 +52,16 @@ func (f *faulty) fail(write func() error) error {
 	return write()
 }
 
+// Create implements client.Client.
+func (f *faulty) Create(ctx context.Context, obj client.Object, opts ...client.CreateOption) error {
+	return f.fail(func() error { return f.Client.Create(ctx, obj, opts...) })
+}
+
+// Delete implements client.Client.
+func (f *faulty) Delete(ctx context.Context, obj client.Object, opts ...client.DeleteOption) error {
+	return f.fail(func() error { return f.Client.Delete(ctx, obj, opts...) })
+}
+
 // Apply implements client.Client.
 func (f *faulty) Apply(ctx context.Context, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
 	return f.fail(func() error { return f.Client.Apply(ctx, obj, opts...) })

@@ -25,6 +25,7 @@ import (
 	"github.com/aalis-dev/aalis-operator/controllers/persona"
 	"github.com/aalis-dev/aalis-operator/controllers/plugin"
 	"github.com/aalis-dev/aalis-operator/controllers/render"
+	"github.com/aalis-dev/aalis-operator/controllers/revisions"
 	"github.com/aalis-dev/aalis-operator/controllers/servicepreference"
 	"github.com/aalis-dev/aalis-operator/controllers/shared"
 	"github.com/aalis-dev/aalis-operator/runtime/catalog"
@@ -164,6 +165,9 @@ func metricsOptions(opts Options) metricsserver.Options {
 // setup adds the reconcilers to the manager.
 func setup(ctx context.Context, mgr manager.Manager, opts Options) error {
 	if err := shared.SetupIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	if err := revisions.SetupIndex(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
 	metrics, err := shared.NewMetrics(opts.Registry)

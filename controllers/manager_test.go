@@ -48,6 +48,9 @@ func TestRoleIsLeast(t *testing.T) {
 				}
 			}
 			for _, broad := range []string{"*", "deletecollection", "delete", "escalate", "bind", "impersonate"} {
+				if broad == "delete" && slices.Equal(rule.Resources, []string{"controllerrevisions"}) {
+					continue // the only thing that the operator deletes: old revisions
+				}
 				if slices.Contains(rule.Verbs, broad) || slices.Contains(rule.Resources, broad) || slices.Contains(rule.APIGroups, broad) {
 					t.Errorf("the rule %+v has %s", rule, broad)
 				}

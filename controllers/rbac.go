@@ -27,6 +27,9 @@ package controllers
 // Which pod is alive: metadata only.
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
 
+// The earlier specs of Personas and Plugins; the oldest are deleted.
+// +kubebuilder:rbac:groups=apps,resources=controllerrevisions,verbs=get;list;watch;create;delete
+
 // What is worth telling.
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 

@@ -141,6 +141,15 @@ type AgentInstanceSpec struct {
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=600
 	DrainTimeoutSeconds *int32 `json:"drainTimeoutSeconds,omitempty"`
+
+	// pin has the bot run earlier revisions of Personas and Plugins, as kubectl aalis rollback sets it.
+	//
+	// +optional
+	// +listType=map
+	// +listMapKey=kind
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=64
+	Pin []PinnedRevision `json:"pin,omitempty"`
 }
 
 // UnsafeSettings take protection away.
@@ -312,11 +321,17 @@ type InputStatus struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Generation *int64 `json:"generation,omitempty"`
+
+	// revision of the object that is in effect, for Personas and Plugins: the number of its ControllerRevision.
+	//
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Revision *int64 `json:"revision,omitempty"`
 }
 
 // AgentInstanceStatus is what is known of a bot.
 type AgentInstanceStatus struct {
-	// conditions of the bot: Ready, Reconciling, Stalled, and PluginsPending and CatalogMismatch when they apply.
+	// conditions of the bot: Ready, Reconciling, Stalled, and PluginsPending, CatalogMismatch, Pinned and PinLapsed when they apply.
 	//
 	// +optional
 	// +listType=map

@@ -107,6 +107,12 @@ type UsageStatus struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Rejected *int32 `json:"rejected,omitempty"`
+
+	// pinned is the number of bots that run an earlier revision of this object on purpose; nobody waits for them.
+	//
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Pinned *int32 `json:"pinned,omitempty"`
 }
 
 // PluginStatus is what one plugin does in one kernel.

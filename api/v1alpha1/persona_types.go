@@ -72,6 +72,11 @@ type PersonaSpec struct {
 	//
 	// +optional
 	Skills *PersonaSkills `json:"skills,omitempty"`
+
+	// rollout has a change reach the bots that use the persona in steps. Without it all get it at once.
+	//
+	// +optional
+	Rollout *RolloutSpec `json:"rollout,omitempty"`
 }
 
 // PersonaRendering says who takes the text out of a structured reply.
@@ -221,6 +226,28 @@ type ObjectStatus struct {
 	Usage *UsageStatus `json:"usage,omitempty"`
 }
 
+// PersonaStatus is the status of a Persona: how far it has reached the bots that use it.
+type PersonaStatus struct {
+	ObjectStatus `json:",inline"`
+
+	// currentRevision is the last revision that every bot got: what a roll-out falls back to.
+	//
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	CurrentRevision *int64 `json:"currentRevision,omitempty"`
+
+	// updatedRevision is the revision of the present spec.
+	//
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	UpdatedRevision *int64 `json:"updatedRevision,omitempty"`
+
+	// rollout is how far the present spec has come, with spec.rollout.
+	//
+	// +optional
+	Rollout *RolloutStatus `json:"rollout,omitempty"`
+}
+
 // Persona is a character that bots of the same namespace can speak as. A change reaches every bot that refers
 // to it in place, with no restart.
 //
@@ -231,6 +258,8 @@ type ObjectStatus struct {
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Selected",type=integer,JSONPath=`.status.usage.selected`
 // +kubebuilder:printcolumn:name="Applied",type=integer,JSONPath=`.status.usage.applied`
+// +kubebuilder:printcolumn:name="Revision",type=integer,JSONPath=`.status.updatedRevision`,priority=1
+// +kubebuilder:printcolumn:name="Rollout",type=string,JSONPath=`.status.rollout.phase`,priority=1
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type Persona struct {
@@ -249,7 +278,7 @@ type Persona struct {
 	// status says how far the persona has reached the bots that use it.
 	//
 	// +optional
-	Status ObjectStatus `json:"status,omitempty,omitzero"`
+	Status PersonaStatus `json:"status,omitempty,omitzero"`
 }
 
 // PersonaList is a list of Personas.

@@ -39,6 +39,11 @@ type PluginSpec struct {
 	// +listMapKey=path
 	// +kubebuilder:validation:MaxItems=32
 	Secrets []PluginSecret `json:"secrets,omitempty"`
+
+	// rollout has a change reach the bots that use the plugin in steps. Without it all get it at once.
+	//
+	// +optional
+	Rollout *RolloutSpec `json:"rollout,omitempty"`
 }
 
 // PluginSecret takes one config field from a Secret.
@@ -82,6 +87,23 @@ type PluginStatusSummary struct {
 	//
 	// +optional
 	Usage *UsageStatus `json:"usage,omitempty"`
+
+	// currentRevision is the last revision that every bot got: what a roll-out falls back to.
+	//
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	CurrentRevision *int64 `json:"currentRevision,omitempty"`
+
+	// updatedRevision is the revision of the present spec.
+	//
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	UpdatedRevision *int64 `json:"updatedRevision,omitempty"`
+
+	// rollout is how far the present spec has come, with spec.rollout.
+	//
+	// +optional
+	Rollout *RolloutStatus `json:"rollout,omitempty"`
 }
 
 // Plugin is a configured module that bots of the same namespace can use.
@@ -94,6 +116,8 @@ type PluginStatusSummary struct {
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Selected",type=integer,JSONPath=`.status.usage.selected`
 // +kubebuilder:printcolumn:name="Applied",type=integer,JSONPath=`.status.usage.applied`
+// +kubebuilder:printcolumn:name="Revision",type=integer,JSONPath=`.status.updatedRevision`,priority=1
+// +kubebuilder:printcolumn:name="Rollout",type=string,JSONPath=`.status.rollout.phase`,priority=1
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="!format.dns1123Label().validate(self.metadata.name).hasValue()",message="metadata.name must be a DNS label of at most 63 characters: lower case letters, digits and '-'"

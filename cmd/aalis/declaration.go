@@ -62,12 +62,17 @@ func (d declaration) load() (host.Loaded, error) {
 	if err != nil {
 		return host.Loaded{}, err
 	}
+	notes := slices.Clone(set.Notes)
+	if len(bot.Spec.Pin) > 0 { // earlier revisions are in a cluster, not in files
+		bot = bot.DeepCopy()
+		bot.Spec.Pin = nil
+		notes = append(notes, "AgentInstance "+bot.Name+": spec.pin is left out; here its objects are used as they stand")
+	}
 	result := compose.Compose(compose.Input{
 		Instance: bot, Plugins: set.Plugins, Personas: set.Personas, ServicePreferences: set.ServicePreferences,
 		AuthorityPolicies: set.AuthorityPolicies, Catalog: d.catalog,
 	})
-	out := host.Loaded{Config: result.Config, Secrets: set.Secrets[cmp.Or(bot.Namespace, "default")], Notes: set.Notes}
-	out.Notes = slices.Clone(out.Notes)
+	out := host.Loaded{Config: result.Config, Secrets: set.Secrets[cmp.Or(bot.Namespace, "default")], Notes: notes}
 	d.addPersonas(&out)
 	if bot.Spec.State == v1alpha1.DesiredStateSuspended {
 		out.Notes = append(out.Notes, "AgentInstance "+bot.Name+": spec.state is Suspended; here it runs all the same")

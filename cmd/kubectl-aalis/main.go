@@ -1,12 +1,11 @@
 // Copyright The Aalis Operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command kubectl-aalis is the kubectl plugin of Aalis Operator: kubectl aalis chat NAME.
+// Command kubectl-aalis is the kubectl plugin of Aalis Operator: kubectl aalis COMMAND.
 package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -25,8 +24,9 @@ func main() {
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
 	err := command.New(streams, version).ExecuteContext(ctx)
 	stop()
-	if err != nil && !errors.Is(err, context.Canceled) {
-		fmt.Fprintln(os.Stderr, "error:", err)
-		os.Exit(1)
+	code, message := command.Exit(err)
+	if message != "" {
+		fmt.Fprintln(os.Stderr, "error:", message)
 	}
+	os.Exit(code)
 }

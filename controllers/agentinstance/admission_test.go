@@ -59,6 +59,31 @@ func TestRefusedAtAdmission(t *testing.T) {
 				in.Spec.Plugins = append(in.Spec.Plugins, v1alpha1.InstancePlugin{Name: "p" + strings.Repeat("x", i)})
 			}
 		}), "must have at most 64 items"},
+		"roll-out without steps": {written(ns, "Persona", map[string]any{"prompt": "x", "rollout": map[string]any{}}), "spec.rollout.steps"},
+		"step with both": {written(ns, "Persona", map[string]any{"prompt": "x", "rollout": map[string]any{
+			"steps": []any{map[string]any{"percent": 10, "labelValue": "a"}}, "order": map[string]any{"by": "Label", "label": "ring"},
+		}}), "exactly one of the fields in [percent labelValue] must be set"},
+		"label step without order": {written(ns, "Persona", map[string]any{"prompt": "x", "rollout": map[string]any{
+			"steps": []any{map[string]any{"labelValue": "a"}},
+		}}), "labelValue needs order.by: Label"},
+		"order without a label": {written(ns, "Persona", map[string]any{"prompt": "x", "rollout": map[string]any{
+			"steps": []any{map[string]any{"percent": 10}}, "order": map[string]any{"by": "Label"},
+		}}), "must be given with by: Label"},
+		"order by an odd label": {written(ns, "Persona", map[string]any{"prompt": "x", "rollout": map[string]any{
+			"steps": []any{map[string]any{"percent": 10}}, "order": map[string]any{"by": "Label", "label": "a b"},
+		}}), "must be a label key"},
+		"step of an odd value": {written(ns, "Persona", map[string]any{"prompt": "x", "rollout": map[string]any{
+			"steps": []any{map[string]any{"labelValue": "a b"}}, "order": map[string]any{"by": "Label", "label": "ring"},
+		}}), "must be a label value"},
+		"roll-out watched for over a week": {written(ns, "Persona", map[string]any{"prompt": "x", "rollout": map[string]any{
+			"steps": []any{map[string]any{"percent": 10}}, "pauseSeconds": 604801,
+		}}), "604800"},
+		"pin of another kind": {instance(func(in *v1alpha1.AgentInstance) {
+			in.Spec.Pin = []v1alpha1.PinnedRevision{{Kind: "Secret", Name: "a", Revision: 1}}
+		}), "Unsupported value"},
+		"pin of no revision": {instance(func(in *v1alpha1.AgentInstance) {
+			in.Spec.Pin = []v1alpha1.PinnedRevision{{Kind: "Persona", Name: "a"}}
+		}), "spec.pin[0].revision"},
 		"state":         {instance(func(in *v1alpha1.AgentInstance) { in.Spec.State = "Sleeping" }), "Unsupported value"},
 		"language":      {instance(func(in *v1alpha1.AgentInstance) { in.Spec.Language = "de" }), "Unsupported value"},
 		"log level":     {instance(func(in *v1alpha1.AgentInstance) { in.Spec.LogLevel = "loud" }), "Unsupported value"},

@@ -16,6 +16,7 @@ import (
 
 	"github.com/aalis-dev/aalis-operator/api/v1alpha1"
 	"github.com/aalis-dev/aalis-operator/controllers/render"
+	"github.com/aalis-dev/aalis-operator/controllers/revisions"
 	"github.com/aalis-dev/aalis-operator/controllers/shared"
 	"github.com/aalis-dev/aalis-operator/runtime/catalog"
 )
@@ -48,6 +49,7 @@ type Reconciler struct {
 
 	applier     shared.Applier
 	passing     *shared.Passing
+	revisions   *revisions.Store
 	catalogHash string
 }
 
@@ -61,6 +63,7 @@ func New(opts Options) (*Reconciler, error) {
 		Options:     opts,
 		applier:     shared.Applier{Client: opts.Client, Live: opts.Live, Metrics: opts.Metrics},
 		passing:     shared.NewPassing(opts.Now, opts.PassingAfter),
+		revisions:   revisions.NewStore(opts.Live),
 		catalogHash: hash,
 	}, nil
 }

@@ -98,6 +98,7 @@ func TestPersonaEditReachesEveryBot(t *testing.T) {
 	s.operator.Quiet(t)
 	want := map[string]int{
 		"apply configmaps":            3,
+		"create controllerrevisions":  1,
 		"patch agentinstances/status": 3,
 		"patch personas/status":       1,
 	}

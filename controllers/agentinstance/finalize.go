@@ -100,5 +100,6 @@ func (r *Reconciler) reportDeleting(ctx context.Context, in *v1alpha1.AgentInsta
 		return quietly(ctx, err)
 	}
 	r.Metrics.StatusWritten(v1alpha1.KindAgentInstance)
+	r.countTransition(in, after)
 	return ctrl.Result{RequeueAfter: left}, nil
 }

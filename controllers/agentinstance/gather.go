@@ -27,6 +27,9 @@ func (r *Reconciler) gather(ctx context.Context, instance *v1alpha1.AgentInstanc
 	if err := r.gatherPersonas(ctx, &in); err != nil {
 		return nil, err
 	}
+	if err := r.gatherRevisions(ctx, &in); err != nil {
+		return nil, err
+	}
 	namespace := client.InNamespace(instance.Namespace)
 	var preferences v1alpha1.ServicePreferenceList
 	if err := r.Cache.List(ctx, &preferences, namespace, client.UnsafeDisableDeepCopy); err != nil {

@@ -59,18 +59,20 @@ func (p *pass) differs(after *v1alpha1.AgentInstanceStatus, progress shared.Prog
 	return !equality.Semantic.DeepEqual(before.Conditions, after.Conditions)
 }
 
-// announce sends an event when the reason of Ready has changed to one that people want to hear of.
+// announce sends one event when the state, or the reason of Ready, has changed; the first state of a bot is no change.
 func (r *Reconciler) announce(ctx context.Context, before, after *v1alpha1.AgentInstance, v verdict) {
+	r.countTransition(before, after)
 	old := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionReady)
-	if old != nil && old.Reason == v.Reason && old.Message == v.Message {
+	changed := before.Status.State != "" && before.Status.State != after.Status.State
+	if old != nil && old.Reason == v.Reason && old.Message == v.Message && !changed {
 		return
 	}
 	log.FromContext(ctx).Info("Changed state", "state", string(v.state), "ready", string(v.Ready), "reason", v.Reason)
 	switch {
 	case v.Progress == shared.Stuck:
-		r.Recorder.Warning(after, v.Reason, "Reconcile", v.Message)
-	case v.Progress == shared.Settled && (old == nil || old.Status != metav1.ConditionTrue || old.Reason != v.Reason):
-		r.Recorder.Normal(after, v.Reason, "Reconcile", v.Message)
+		r.Recorder.Warning(after, v.Reason, "Reconcile", transition(before, after, v.Message))
+	case changed, v.Progress == shared.Settled && (old == nil || old.Status != metav1.ConditionTrue || old.Reason != v.Reason):
+		r.Recorder.Normal(after, v.Reason, "Reconcile", transition(before, after, v.Message))
 	}
 }
 
@@ -90,6 +92,7 @@ func (p *pass) fill(status *v1alpha1.AgentInstanceStatus, v verdict) {
 	shared.SetSummary(&status.Conditions, generation, v.Summary)
 	p.fillPluginsPending(status)
 	p.fillCatalogMismatch(status)
+	p.fillPins(status)
 }
 
 // fillDelivery records what is wanted. Of a config that could not be composed nothing is recorded: the status goes on
@@ -108,8 +111,12 @@ func (p *pass) fillDelivery(status *v1alpha1.AgentInstanceStatus) {
 func inputs(references []compose.Reference) []v1alpha1.InputStatus {
 	var out []v1alpha1.InputStatus
 	for _, ref := range references[:min(len(references), maxInputs)] {
-		generation := ref.Generation
-		out = append(out, v1alpha1.InputStatus{Kind: ref.Kind, Name: ref.Name, Generation: &generation})
+		generation, revision := ref.Generation, ref.Revision
+		input := v1alpha1.InputStatus{Kind: ref.Kind, Name: ref.Name, Generation: &generation}
+		if revision != 0 {
+			input.Revision = &revision
+		}
+		out = append(out, input)
 	}
 	return out
 }

@@ -36,9 +36,11 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	b := ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.AgentInstance{}, builder.WithPredicates(shared.DeclarationChanged())).
 		Watches(&v1alpha1.Plugin{}, handler.EnqueueRequestsFromMapFunc(r.usersOf(shared.IndexPlugin)),
-			builder.WithPredicates(shared.DeclarationChanged())).
+			builder.WithPredicates(predicate.Or(shared.DeclarationChanged(), rolloutMoved()))).
 		Watches(&v1alpha1.Persona{}, handler.EnqueueRequestsFromMapFunc(r.usersOf(shared.IndexPersona)),
-			builder.WithPredicates(shared.DeclarationChanged())).
+			builder.WithPredicates(predicate.Or(shared.DeclarationChanged(), rolloutMoved()))).
+		Watches(&appsv1.ControllerRevision{}, handler.EnqueueRequestsFromMapFunc(r.usersOfRevision),
+			builder.WithPredicates(recordedLater())).
 		Watches(&v1alpha1.ServicePreference{}, handler.EnqueueRequestsFromMapFunc(r.selectedByPreference),
 			builder.WithPredicates(shared.DeclarationChanged())).
 		Watches(&v1alpha1.AuthorityPolicy{}, handler.EnqueueRequestsFromMapFunc(r.selectedByPolicy),

@@ -34,6 +34,7 @@ func Compose(in Input) Result {
 	}
 	c := &composer{in: in, instance: in.Instance, object: "AgentInstance " + in.Instance.Name, namespace: namespaceOf(in.Instance.Namespace)}
 	c.checkInstance()
+	c.checkPins()
 	c.config = kernelconfig.Config{
 		Format:              kernelconfig.Format,
 		Name:                in.Instance.Name,
@@ -63,6 +64,7 @@ type composer struct {
 	config    kernelconfig.Config
 	entries   []entry
 	refs      []Reference
+	pins      []PinState
 }
 
 // finish puts the config into its final form and packs it.
@@ -71,7 +73,7 @@ func (c *composer) finish() Result {
 	slices.SortFunc(c.refs, func(a, b Reference) int {
 		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
 	})
-	r := Result{Config: c.config, Secrets: c.config.MountedSecrets(), References: slices.Compact(c.refs)}
+	r := Result{Config: c.config, Secrets: c.config.MountedSecrets(), References: slices.Compact(c.refs), Pins: c.pinStates()}
 	r.Problems = c.sorted()
 	if !r.Deployable() {
 		return r
@@ -96,8 +98,10 @@ func (c *composer) bad(reason, path, format string, args ...any) {
 	c.at(SeverityError, reason, c.object, path, format, args...)
 }
 
-func (c *composer) use(kind, name string, generation int64) {
-	c.refs = append(c.refs, Reference{Kind: kind, Name: name, Generation: generation})
+func (c *composer) use(kind, name string, generation int64) { c.useRevision(kind, name, generation, 0) }
+
+func (c *composer) useRevision(kind, name string, generation, revision int64) {
+	c.refs = append(c.refs, Reference{Kind: kind, Name: name, Generation: generation, Revision: revision})
 }
 
 func namespaceOf(ns string) string { return cmp.Or(ns, defaultNamespace) }

@@ -10,10 +10,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/aalis-dev/aalis-operator/runtime/catalog"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -30,7 +33,9 @@ func TestGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := render(t, Compose(load(t, string(input))))
+			in := load(t, string(input))
+			in.Catalog = withBackends(t, in.Catalog)
+			got := render(t, Compose(in))
 			golden := strings.TrimSuffix(file, ".yaml") + ".golden"
 			if *update {
 				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
@@ -46,6 +51,28 @@ func TestGolden(t *testing.T) {
 			}
 		})
 	}
+}
+
+// withBackends adds the memory backends that spec.storage may ask for, as they are shipped.
+func withBackends(t *testing.T, c catalog.Catalog) catalog.Catalog {
+	t.Helper()
+	shipped, err := catalog.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules := slices.Clone(c.Modules)
+	for _, name := range []string{"memory-sqlite", "memory-redis"} {
+		m, err := shipped.Resolve(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		modules = append(modules, m)
+	}
+	out, err := catalog.New(modules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 func render(t *testing.T, r Result) string {

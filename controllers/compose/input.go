@@ -18,6 +18,9 @@ type Input struct {
 	ServicePreferences []v1alpha1.ServicePreference
 	AuthorityPolicies  []v1alpha1.AuthorityPolicy
 	Catalog            catalog.Catalog
+	// Revisions are those of the Personas and Plugins that are known; Held the objects that a roll-out holds the bot at.
+	Revisions []Revision
+	Held      []Held
 }
 
 // Result is a composed bot.
@@ -33,13 +36,16 @@ type Result struct {
 	// References are the objects that went into the config or select the bot, sorted by kind and name, the instance
 	// itself left out.
 	References []Reference
+	// Pins says what became of each entry of spec.pin, sorted by kind and name.
+	Pins []PinState
 }
 
-// Reference is an object that was composed, at a generation.
+// Reference is an object that was composed, at a generation. Revision is the one in effect, 0 where none is known.
 type Reference struct {
 	Kind       string
 	Name       string
 	Generation int64
+	Revision   int64
 }
 
 // Deployable reports whether no problem is an error. If it is not, what ran before goes on running.

@@ -67,9 +67,12 @@ func (c *composer) persona(path, until, name string) *kernelconfig.Persona {
 		c.twice("Persona", name)
 		return nil
 	}
-	p := found[0]
+	p, revision, ok := c.revisedPersona(found[0])
+	if !ok {
+		return nil
+	}
 	object := "Persona " + p.Name
-	c.use("Persona", p.Name, p.Generation)
+	c.useRevision("Persona", p.Name, p.Generation, revision)
 	if p.DeletionTimestamp != nil {
 		c.at(SeverityInfo, v1alpha1.ReasonDeleting, object, "", "is being deleted and stays in effect for this bot until %s another", until)
 	}

@@ -86,7 +86,13 @@ func (c *composer) addListed(p v1alpha1.InstancePlugin) {
 		c.entries = append(c.entries, e)
 		return
 	}
-	c.use("Plugin", found.Name, found.Generation)
+	found, revision, ok := c.revisedPlugin(found)
+	if !ok {
+		e.absent = true
+		c.entries = append(c.entries, e)
+		return
+	}
+	c.useRevision("Plugin", found.Name, found.Generation, revision)
 	e.object, e.path, e.raw, e.secrets = "Plugin "+found.Name, "spec", found.Spec.Config, found.Spec.Secrets
 	c.runState(e.object, "spec.state", found.Spec.State)
 	e.disabled = e.disabled || found.Spec.State == v1alpha1.RunStateDisabled

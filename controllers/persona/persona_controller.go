@@ -29,8 +29,14 @@ func SetupWithManager(mgr ctrl.Manager, opts shared.UsedOptions) error {
 }
 
 func status(obj client.Object) shared.StatusFields {
-	s := &obj.(*v1alpha1.Persona).Status
-	return shared.StatusFields{Conditions: &s.Conditions, ObservedGeneration: &s.ObservedGeneration, Usage: &s.Usage}
+	p := obj.(*v1alpha1.Persona)
+	s := &p.Status
+	return shared.StatusFields{
+		Conditions: &s.Conditions, ObservedGeneration: &s.ObservedGeneration, Usage: &s.Usage,
+		Revisions: &shared.RevisionFields{
+			Current: &s.CurrentRevision, Updated: &s.UpdatedRevision, Rollout: &s.Rollout, Spec: p.Spec.Rollout,
+		},
+	}
 }
 
 func users(ctx context.Context, cache client.Reader, obj client.Object) ([]v1alpha1.AgentInstance, error) {

@@ -88,6 +88,10 @@ func TestPredict(t *testing.T) {
 	}
 }
 
+func redisAt(address string) *v1alpha1.StorageSpec {
+	return &v1alpha1.StorageSpec{Type: v1alpha1.StorageRedis, Redis: &v1alpha1.RedisSpec{Address: address}}
+}
+
 func TestDiff(t *testing.T) {
 	drain := func(seconds int32) func(*Target) {
 		return func(x *Target) { x.Config.DrainTimeoutSeconds = seconds }
@@ -114,7 +118,17 @@ func TestDiff(t *testing.T) {
 		"storage said aloud": {nothing, func(x *Target) {
 			x.Spec.Storage, x.Spec.State = &v1alpha1.StorageSpec{Type: v1alpha1.StorageMemory}, v1alpha1.DesiredStateRunning
 		}, "None"},
-		"storage":   {nothing, func(x *Target) { x.Spec.Storage = &v1alpha1.StorageSpec{Type: "Redis"} }, "Restart: storage"},
+		"storage": {nothing, func(x *Target) { x.Spec.Storage = &v1alpha1.StorageSpec{Type: "Redis"} }, "Restart: storage"},
+		"volume": {
+			func(x *Target) { x.Spec.Storage = &v1alpha1.StorageSpec{Type: v1alpha1.StorageSQLite} },
+			func(x *Target) {
+				size := resource.MustParse("3Gi")
+				x.Spec.Storage = &v1alpha1.StorageSpec{Type: v1alpha1.StorageSQLite, Size: &size}
+			}, "Restart: storage",
+		},
+		"server": {
+			func(x *Target) { x.Spec.Storage = redisAt("r:1") }, func(x *Target) { x.Spec.Storage = redisAt("r:2") }, "Restart: storage",
+		},
 		"suspended": {nothing, func(x *Target) { x.Spec.State = v1alpha1.DesiredStateSuspended }, "Restart: run state"},
 		"network":   {nothing, func(x *Target) { x.Spec.Network = &v1alpha1.NetworkSpec{} }, "Reload: network rules"},
 		"settings": {nothing, func(x *Target) {

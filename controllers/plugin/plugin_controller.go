@@ -38,9 +38,13 @@ func SetupWithManager(mgr ctrl.Manager, cat catalog.Catalog, opts shared.UsedOpt
 }
 
 func status(obj client.Object) shared.StatusFields {
-	s := &obj.(*v1alpha1.Plugin).Status
+	p := obj.(*v1alpha1.Plugin)
+	s := &p.Status
 	return shared.StatusFields{
 		Conditions: &s.Conditions, ObservedGeneration: &s.ObservedGeneration, Usage: &s.Usage, State: &s.State,
+		Revisions: &shared.RevisionFields{
+			Current: &s.CurrentRevision, Updated: &s.UpdatedRevision, Rollout: &s.Rollout, Spec: p.Spec.Rollout,
+		},
 	}
 }
 

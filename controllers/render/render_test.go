@@ -43,6 +43,8 @@ func testCatalog(t testing.TB) catalog.Catalog {
 		{Name: "@aalis/plugin-llm-openai", Reusable: true, Config: schema.Object{Fields: []schema.Field{
 			{Name: "baseUrl", Type: schema.String, Default: "https://api.openai.com", HasDefault: true},
 		}}},
+		{Name: "@aalis/plugin-memory-sqlite"},
+		{Name: "@aalis/plugin-memory-redis", Config: schema.Object{Fields: []schema.Field{{Name: "address", Type: schema.String}}}},
 		{Name: "@aalis/plugin-platform-openai", Reusable: true, Config: schema.Object{Fields: []schema.Field{
 			{Name: "port", Type: schema.Integer, Default: float64(8080), HasDefault: true},
 		}}},
@@ -117,8 +119,35 @@ func full(t testing.TB) Input {
 	return in
 }
 
+// onSQLite is a bot with a volume.
+func onSQLite(t testing.TB) Input {
+	t.Helper()
+	in, size := minimal(t), resource.MustParse("2Gi")
+	in.Instance.Spec.Storage = &v1alpha1.StorageSpec{
+		Type: v1alpha1.StorageSQLite, Size: &size, StorageClassName: "fast", Retention: v1alpha1.DeleteStorage,
+	}
+	in.Config.Plugins = append(in.Config.Plugins, kernelconfig.Plugin{ID: "@aalis/plugin-memory-sqlite", Module: "@aalis/plugin-memory-sqlite"})
+	return in
+}
+
+// onRedis is a bot on a Redis server of the cluster.
+func onRedis(t testing.TB) Input {
+	t.Helper()
+	in := minimal(t)
+	in.Instance.Spec.Storage = &v1alpha1.StorageSpec{Type: v1alpha1.StorageRedis, Redis: &v1alpha1.RedisSpec{
+		Address: "redis.databases.svc:6380", Transport: v1alpha1.RedisTLS,
+		PasswordSecretRef: &v1alpha1.SecretKeyReference{Name: "redis", Key: "password"},
+	}}
+	in.Config.Plugins = append(in.Config.Plugins, kernelconfig.Plugin{
+		ID: "@aalis/plugin-memory-redis", Module: "@aalis/plugin-memory-redis",
+		Config:  map[string]any{"address": "rediss://redis.databases.svc:6380"},
+		Secrets: []kernelconfig.Secret{{Path: "password", Name: "redis", Key: "password"}},
+	})
+	return in
+}
+
 func TestGolden(t *testing.T) {
-	for name, input := range map[string]Input{"minimal": minimal(t), "full": full(t)} {
+	for name, input := range map[string]Input{"minimal": minimal(t), "full": full(t), "sqlite": onSQLite(t), "redis": onRedis(t)} {
 		t.Run(name, func(t *testing.T) {
 			objects, err := Render(input)
 			if err != nil {

@@ -12,10 +12,12 @@ import (
 // Metrics of the operator beside those of controller-runtime. Every label has a small fixed set of values: kinds,
 // outcomes and the reasons of api/v1alpha1.
 type Metrics struct {
-	children *prometheus.CounterVec
-	statuses *prometheus.CounterVec
-	events   *prometheus.CounterVec
-	composed *prometheus.CounterVec
+	children  *prometheus.CounterVec
+	statuses  *prometheus.CounterVec
+	events    *prometheus.CounterVec
+	composed  *prometheus.CounterVec
+	recompute *prometheus.CounterVec
+	states    *prometheus.CounterVec
 }
 
 // NewMetrics makes the metrics and registers them.
@@ -29,7 +31,9 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 		events:   counter("events_total", "Kubernetes events sent, by type and reason.", "type", "reason"),
 		composed: counter("deliveries_total", "Composed configs, by result: Delivered or the reason of the refusal.", "result"),
 	}
-	for _, c := range []prometheus.Collector{m.children, m.statuses, m.events, m.composed} {
+	m.recompute = counter("recompute_total", "Runs of kernels' state machines that changed something and that a written status names, by reason.", "reason")
+	m.states = counter("state_changes_total", "Changes of state that were written, by kind and new state.", "kind", "state")
+	for _, c := range []prometheus.Collector{m.children, m.statuses, m.events, m.composed, m.recompute, m.states} {
 		if err := registry.Register(c); err != nil {
 			return nil, fmt.Errorf("registering the operator's metrics: %w", err)
 		}
@@ -45,6 +49,12 @@ func (m *Metrics) eventSent(kind, reason string) { m.events.WithLabelValues(kind
 
 // StatusWritten counts a status patch of an object of the kind.
 func (m *Metrics) StatusWritten(kind string) { m.statuses.WithLabelValues(kind).Inc() }
+
+// Recomputed counts a run of a kernel's state machine. Its reason is one of the four that admission allows.
+func (m *Metrics) Recomputed(reason string) { m.recompute.WithLabelValues(reason).Inc() }
+
+// StateChanged counts a change of state of an object of the kind.
+func (m *Metrics) StateChanged(kind, state string) { m.states.WithLabelValues(kind, state).Inc() }
 
 // Delivered counts a config that was delivered, or one that was refused for the reason.
 func (m *Metrics) Delivered(result string) { m.composed.WithLabelValues(result).Inc() }

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/aalis-dev/aalis-operator/api/v1alpha1"
+	"github.com/aalis-dev/aalis-operator/controllers/rollout"
 )
 
 // maxNames is how many bots a message names.
@@ -24,6 +25,8 @@ type Usage struct {
 	// ran before; Waiting ones are on their way. The latter three are names, sorted.
 	Selected                   int32
 	Applied, Rejected, Waiting []string
+	// Pinned is the number of bots that run another revision on purpose.
+	Pinned int32
 	// Holding bots have a running pod and still have the object, of whatever generation, in what they run.
 	Holding []string
 	// State is the worst state of the plugin over the bots, for a Plugin; StateOf names the bot and StateMessage says why.
@@ -35,6 +38,12 @@ type Usage struct {
 // CountUsage counts how far an object has reached its users. PluginID is the id of a Plugin in the kernels, empty for
 // other kinds. Bots that are being deleted do not count.
 func CountUsage(users []v1alpha1.AgentInstance, kind, name string, generation int64, pluginID string) Usage {
+	return CountRevision(users, kind, name, generation, 0, pluginID)
+}
+
+// CountRevision is CountUsage for a kind that keeps revisions: a bot has applied the object only with this revision of
+// it. A bot that has pinned another one counts apart.
+func CountRevision(users []v1alpha1.AgentInstance, kind, name string, generation, revision int64, pluginID string) Usage {
 	var u Usage
 	for i := range users {
 		in := &users[i]
@@ -47,8 +56,11 @@ func CountUsage(users []v1alpha1.AgentInstance, kind, name string, generation in
 		if composed != nil && running {
 			u.Holding = append(u.Holding, in.Name)
 		}
+		inEffect := revision == 0 || rollout.InEffect(in, kind, name) == revision
 		switch {
-		case composed != nil && *composed == generation && taken(in):
+		case revision != 0 && rollout.Pinned(in, kind, name, revision):
+			u.Pinned++
+		case composed != nil && *composed == generation && inEffect && taken(in):
 			u.Applied = append(u.Applied, in.Name)
 		case meta.IsStatusConditionTrue(in.Status.Conditions, v1alpha1.ConditionStalled) && current(in):
 			u.Rejected = append(u.Rejected, in.Name)
@@ -111,7 +123,11 @@ func (u *Usage) worsen(in *v1alpha1.AgentInstance, pluginID string) {
 // Status gives the counts as the API has them.
 func (u Usage) Status() *v1alpha1.UsageStatus {
 	applied, rejected := int32(len(u.Applied)), int32(len(u.Rejected))
-	return &v1alpha1.UsageStatus{Selected: &u.Selected, Applied: &applied, Rejected: &rejected}
+	status := &v1alpha1.UsageStatus{Selected: &u.Selected, Applied: &applied, Rejected: &rejected}
+	if u.Pinned > 0 {
+		status.Pinned = &u.Pinned
+	}
+	return status
 }
 
 // Summary says how the object stands, by its users alone.
@@ -133,6 +149,12 @@ func (u Usage) Summary() Summary {
 		return Summary{Ready: metav1.ConditionFalse, Progress: Stuck, Reason: v1alpha1.ReasonPluginError, Message: u.stateText()}
 	case u.State == v1alpha1.StatePending || u.State == v1alpha1.StateActivating:
 		return Summary{Ready: metav1.ConditionFalse, Progress: Working, Reason: v1alpha1.ReasonPluginPending, Message: u.stateText()}
+	}
+	if u.Pinned > 0 {
+		return Summary{
+			Ready: metav1.ConditionTrue, Reason: v1alpha1.ReasonApplied,
+			Message: fmt.Sprintf("every bot that uses it runs it as it now stands, but for %d that pinned another revision", u.Pinned),
+		}
 	}
 	return Summary{Ready: metav1.ConditionTrue, Reason: v1alpha1.ReasonApplied, Message: "every bot that uses it runs it as it now stands"}
 }

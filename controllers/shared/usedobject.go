@@ -4,6 +4,7 @@
 package shared
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -29,6 +30,8 @@ type StatusFields struct {
 	Usage              **v1alpha1.UsageStatus
 	// State is nil for kinds that have none.
 	State *v1alpha1.State
+	// Revisions is nil for kinds that keep none.
+	Revisions *RevisionFields
 }
 
 // UsedKind is what the reconciler of a kind that bots use needs to know of it.
@@ -95,7 +98,7 @@ func (r *UsedReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.
 	}
 	found, err := r.assess(ctx, obj)
 	if err != nil {
-		return ctrl.Result{}, err
+		return conflictAgain(err)
 	}
 	usage := found.usage
 	deleting := !obj.GetDeletionTimestamp().IsZero()
@@ -107,7 +110,9 @@ func (r *UsedReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.
 	if deleting {
 		return r.finalize(ctx, obj, found)
 	}
-	return r.report(ctx, obj, found)
+	result, err := r.report(ctx, obj, found)
+	result.RequeueAfter = sooner(result.RequeueAfter, found.revised.RequeueAfter)
+	return result, err
 }
 
 // finalize lets a deleted object go once its users have, or says what it waits for.
@@ -126,7 +131,7 @@ func (r *UsedReconciler) finalize(ctx context.Context, obj client.Object, found 
 
 // conflictAgain turns a conflict into a new pass.
 func conflictAgain(err error) (ctrl.Result, error) {
-	if apierrors.IsConflict(err) {
+	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 		return ctrl.Result{RequeueAfter: 20 * time.Millisecond}, nil
 	}
 	return ctrl.Result{}, err
@@ -136,6 +141,7 @@ func conflictAgain(err error) (ctrl.Result, error) {
 type assessment struct {
 	usage   Usage
 	summary Summary
+	revised revised
 	// certain tells that the object is wrong by itself: nothing but a change of it will help.
 	certain bool
 }
@@ -157,7 +163,11 @@ func (r *UsedReconciler) assess(ctx context.Context, obj client.Object) (assessm
 	if r.kind.PluginID != nil {
 		pluginID = r.kind.PluginID(obj)
 	}
-	found := assessment{usage: CountUsage(users, r.kind.Name, obj.GetName(), obj.GetGeneration(), pluginID)}
+	found := assessment{}
+	if found.revised, err = r.revise(ctx, obj, users, wrong); err != nil {
+		return assessment{}, err
+	}
+	found.usage = CountRevision(users, r.kind.Name, obj.GetName(), obj.GetGeneration(), found.revised.updated, pluginID)
 	found.summary = found.usage.Summary()
 	switch {
 	case !obj.GetDeletionTimestamp().IsZero():
@@ -167,6 +177,10 @@ func (r *UsedReconciler) assess(ctx context.Context, obj client.Object) (assessm
 		}
 	case wrong != nil:
 		found.summary, found.certain = *wrong, true
+	default:
+		if summary, rolling := found.revised.summary(); rolling {
+			found.summary = summary
+		}
 	}
 	return found, nil
 }
@@ -197,11 +211,12 @@ func (r *UsedReconciler) report(ctx context.Context, obj client.Object, found as
 		*fields.State = found.usage.State
 	}
 	SetSummary(fields.Conditions, generation, found.summary)
+	found.revised.fill(fields.Revisions, fields.Conditions, generation)
 	if equality.Semantic.DeepEqual(before, fields) {
 		r.passing.Done(key)
 		return ctrl.Result{}, nil
 	}
-	if found.mayPass() && len(*before.Conditions) > 0 {
+	if found.mayPass() && len(*before.Conditions) > 0 && !decided(before.Revisions, fields.Revisions) {
 		if left := r.passing.Hold(key); left > 0 {
 			return ctrl.Result{RequeueAfter: left}, nil
 		}
@@ -211,18 +226,30 @@ func (r *UsedReconciler) report(ctx context.Context, obj client.Object, found as
 		return conflictAgain(err)
 	}
 	r.metrics.StatusWritten(r.kind.Name)
-	r.announce(ctx, *before.Conditions, after, found.summary)
+	r.announce(ctx, before, fields, after, found)
+	r.announceRollout(after, before.Revisions, fields.Revisions)
 	return ctrl.Result{}, nil
 }
 
-// announce sends an event when an object has become stuck.
-func (r *UsedReconciler) announce(ctx context.Context, before []metav1.Condition, obj client.Object, summary Summary) {
-	old := meta.FindStatusCondition(before, v1alpha1.ConditionReady)
-	if old != nil && old.Reason == summary.Reason && old.Message == summary.Message {
+// announce counts a change of a Plugin's state, and sends an event of it, or when an object has become stuck. The first
+// state is no change.
+func (r *UsedReconciler) announce(ctx context.Context, before, after StatusFields, obj client.Object, found assessment) {
+	summary, note, changed := found.summary, found.summary.Message, false
+	if before.State != nil && *before.State != *after.State {
+		r.metrics.StateChanged(r.kind.Name, string(*after.State))
+		if changed = *before.State != "" && *after.State != ""; changed {
+			note = fmt.Sprintf("%s to %s in bot %s: %s", *before.State, *after.State, found.usage.StateOf, cmp.Or(found.usage.StateMessage, note))
+		}
+	}
+	old := meta.FindStatusCondition(*before.Conditions, v1alpha1.ConditionReady)
+	if old != nil && old.Reason == summary.Reason && old.Message == summary.Message && !changed {
 		return
 	}
 	log.FromContext(ctx).V(1).Info("Changed status", "kind", r.kind.Name, "ready", string(summary.Ready), "reason", summary.Reason)
-	if summary.Progress == Stuck {
-		r.recorder.Warning(obj, summary.Reason, "Reconcile", summary.Message)
+	switch {
+	case summary.Progress == Stuck:
+		r.recorder.Warning(obj, summary.Reason, "Reconcile", note)
+	case changed:
+		r.recorder.Normal(obj, summary.Reason, "Reconcile", note)
 	}
 }

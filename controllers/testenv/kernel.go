@@ -81,7 +81,7 @@ func (n *Node) reportKernel(bot string, state *kernelState) error {
 		}
 		sequence := state.applied.Sequence
 		status.AppliedRevision, status.AppliedSequence = state.applied.Revision, &sequence
-		status.Plugins = n.plugins(config)
+		status.Plugins = n.plugins(bot, config)
 		if config.Model != nil && status.ModelMessage == "" {
 			status.Model = config.Model.Entry()
 		}
@@ -108,8 +108,8 @@ func (n *Node) reportKernel(bot string, state *kernelState) error {
 	return nil
 }
 
-// plugins are the states that the planner predicts.
-func (n *Node) plugins(config kernelconfig.Config) []v1alpha1.PluginStatus {
+// plugins are the states that the planner predicts, but for those that fail.
+func (n *Node) plugins(bot string, config kernelconfig.Config) []v1alpha1.PluginStatus {
 	var missing []kernelconfig.SecretKey
 	for _, k := range config.MountedSecrets() {
 		if slices.Contains(n.behaviour.Missing, k.Name+"/"+k.Key) {
@@ -119,6 +119,16 @@ func (n *Node) plugins(config kernelconfig.Config) []v1alpha1.PluginStatus {
 	var out []v1alpha1.PluginStatus
 	for _, p := range plan.Predict(config, n.catalog, missing...).Plugins {
 		out = append(out, v1alpha1.PluginStatus{ID: p.ID, State: v1alpha1.State(p.State), Message: strings.TrimSpace(p.Message)})
+	}
+	if n.behaviour.Failing == nil {
+		return out
+	}
+	for _, p := range config.Plugins {
+		message := n.behaviour.Failing(bot, p)
+		i := slices.IndexFunc(out, func(s v1alpha1.PluginStatus) bool { return s.ID == p.ID })
+		if message != "" && i >= 0 {
+			out[i].State, out[i].Message = v1alpha1.StateError, message
+		}
 	}
 	return out
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/aalis-dev/aalis-operator/controllers/render"
 	"github.com/aalis-dev/aalis-operator/controllers/shared"
 	"github.com/aalis-dev/aalis-operator/runtime/catalog"
+	"github.com/aalis-dev/aalis-operator/runtime/kernelconfig"
 )
 
 // Node does, in one namespace, what the cluster and the kernels would do: it makes a pod for each StatefulSet, says that
@@ -47,6 +48,8 @@ type Behaviour struct {
 	Silent bool
 	// Reject gives the message with which a kernel refuses a config of the bot; empty accepts it.
 	Reject func(bot, revision string) string
+	// Failing gives the message with which a plugin of a bot fails to start; empty starts it.
+	Failing func(bot string, plugin kernelconfig.Plugin) string
 	// Missing are the Secret keys, as "name/key", that are not mounted.
 	Missing []string
 	// ModelMessage is what a kernel says of its missing model.

@@ -1,7 +1,8 @@
 // Copyright The Aalis Operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command docsgen writes the reference documents: the API from the CRDs, the modules from the catalog. See the package
+// Command docsgen writes the reference documents: the API from the CRDs, the modules from the catalog, kubectl
+// aalis from its commands. See the package
 // gen next to it.
 //
 // It is run by make generate. It holds no logic of its own.
@@ -14,6 +15,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/aalis-dev/aalis-operator/cmd/kubectl-aalis/command"
 	"github.com/aalis-dev/aalis-operator/hack/docsgen/gen"
 	"github.com/aalis-dev/aalis-operator/runtime/catalog"
 )
@@ -48,7 +52,10 @@ func run(args []string, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return write(flags.Arg(0), map[string]string{"api.md": api, "modules.md": gen.Modules(modules)})
+	commands := command.New(genericiooptions.NewTestIOStreamsDiscard(), "VERSION")
+	return write(flags.Arg(0), map[string]string{
+		"api.md": api, "modules.md": gen.Modules(modules), "kubectl-aalis.md": gen.Commands(commands),
+	})
 }
 
 func write(dir string, files map[string]string) error {

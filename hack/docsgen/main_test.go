@@ -18,7 +18,7 @@ func TestRun(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, want := range map[string]string{"api.md": "## AgentInstance", "modules.md": "## agent"} {
+	for name, want := range map[string]string{"api.md": "## AgentInstance", "modules.md": "## agent", "kubectl-aalis.md": "## explain"} {
 		data, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)

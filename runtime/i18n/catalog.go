@@ -20,6 +20,8 @@ const (
 	idModelNotAmongMany ID = "model-not-among-many"
 	idModelTimedOut     ID = "model-timed-out"
 	idInternalError     ID = "internal-error"
+	idNoAnswer          ID = "no-answer"
+	idToolLimit         ID = "tool-limit"
 )
 
 // text is one template in every language. A placeholder is a name in braces.
@@ -89,5 +91,13 @@ var coreTexts = map[ID]text{
 	idInternalError: {
 		en: "Something went wrong inside the bot, and this message got no answer. The log has the details.",
 		zh: "机器人内部出错，未能回复这条消息，详情见日志。",
+	},
+	idNoAnswer: {
+		en: "The model gave no answer. Please try again, or put it in other words.",
+		zh: "模型没有给出回答，请重试或换一种说法。",
+	},
+	idToolLimit: {
+		en: "There is no answer yet after {limit} rounds of tool calls, the most that one message may take. Please ask for less at a time.",
+		zh: "工具调用已达单条消息的上限 {limit} 轮，仍没有得出回答，请缩小范围后再试。",
 	},
 }

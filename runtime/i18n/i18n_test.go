@@ -18,7 +18,7 @@ func all() []Message {
 	return append(append(append(commandMessages(), ofSessions()...), ofMemory()...), append(ofAuthority(), []Message{
 		Busy(7), Stopping(), Interrupted(), NoAgent(), NoModel(), NoChatModel(3), ModelNotFound("<w>"),
 		ModelNotAmong("<w>", "<a>"), ModelNotAmongMany("<w>", "<a>", 9), ModelTimedOut(),
-		InternalError(),
+		InternalError(), NoAnswer(), ToolLimit(4),
 	}...)...)
 }
 

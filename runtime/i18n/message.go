@@ -93,3 +93,11 @@ func ModelTimedOut() Message { return Message{id: idModelTimedOut} }
 
 // InternalError says that something went wrong inside the bot.
 func InternalError() Message { return Message{id: idInternalError} }
+
+// NoAnswer says that a model was asked and said nothing.
+func NoAnswer() Message { return Message{id: idNoAnswer} }
+
+// ToolLimit says that a model had nothing to say after limit rounds of tool calls, and gets no more.
+func ToolLimit(limit int) Message {
+	return Message{id: idToolLimit, args: []string{"limit", strconv.Itoa(limit)}}
+}

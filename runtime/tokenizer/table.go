@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -39,7 +40,8 @@ type table struct {
 	classes *classes
 	bytes   string
 	starts  []uint32 // of each rank in bytes, and the end
-	slots   []uint32 // rank + 1, or 0
+	slots   []uint32 // rank + 1 and above it a part of the token's hash, or 0
+	pairs   []uint32 // the rank of each two bytes, most of what merging asks for
 	mask    uint32
 	longest int // token, in bytes
 }
@@ -87,15 +89,33 @@ func (t *table) fill(raw []byte) error {
 	}
 	t.starts = append(t.starts, uint32(len(all))) //nolint:gosec // see above
 	t.bytes = string(all)
-	for rank := range len(t.starts) - 1 {
-		i := hash(t.token(uint32(rank))) & t.mask //nolint:gosec // see above
+	if len(t.starts) > rankMask {
+		return fmt.Errorf("there may be at most %d tokens", rankMask-1)
+	}
+	t.pairs = slices.Repeat([]uint32{noRank}, 1<<16)
+	for rank := range uint32(len(t.starts) - 1) { //nolint:gosec // see above
+		token := t.token(rank)
+		if len(token) == 2 {
+			t.pairs[pairOf(token)] = rank
+		}
+		h := hash(token)
+		i := uint32(h) & t.mask //nolint:gosec // the lower half is meant
 		for t.slots[i] != 0 {
 			i = (i + 1) & t.mask
 		}
-		t.slots[i] = uint32(rank) + 1 //nolint:gosec // see above
+		t.slots[i] = mark(h) | (rank + 1)
 	}
 	return nil
 }
+
+// rankMask is where a slot holds a rank.
+const rankMask = 1<<18 - 1
+
+// mark is the part of a hash that stands in a slot, so that nearly everything that is no token is found out without looking
+// at one. It is none of those that choose the slot.
+func mark(h uint64) uint32 { return uint32(h>>32) &^ rankMask } //nolint:gosec // the upper half is meant
+
+func pairOf(token string) int { return int(token[0])<<8 | int(token[1]) }
 
 func (t *table) token(rank uint32) string { return t.bytes[t.starts[rank]:t.starts[rank+1]] }
 
@@ -104,19 +124,26 @@ func (t *table) rank(token string) uint32 {
 	if len(token) > t.longest {
 		return noRank
 	}
-	for i := hash(token) & t.mask; ; i = (i + 1) & t.mask {
+	if len(token) == 2 {
+		return t.pairs[pairOf(token)]
+	}
+	h := hash(token)
+	for i := uint32(h) & t.mask; ; i = (i + 1) & t.mask { //nolint:gosec // the lower half is meant
 		slot := t.slots[i]
 		if slot == 0 {
 			return noRank
 		}
-		if t.token(slot-1) == token {
-			return slot - 1
+		if slot&^rankMask != mark(h) {
+			continue
+		}
+		if rank := slot&rankMask - 1; t.token(rank) == token {
+			return rank
 		}
 	}
 }
 
 // hash mixes a short text, eight bytes at a time.
-func hash(s string) uint32 {
+func hash(s string) uint64 {
 	const prime = 0x9E3779B97F4A7C15
 	h := uint64(len(s)) * prime
 	for len(s) >= 8 {
@@ -132,7 +159,7 @@ func hash(s string) uint32 {
 		rest = uint64(s[0]) | uint64(s[len(s)/2])<<8 | uint64(s[len(s)-1])<<16
 	}
 	h = (h ^ rest) * prime
-	return uint32(h >> 32) //nolint:gosec // the upper half is meant
+	return h ^ h>>32
 }
 
 func word(s string) uint64 { return half(s) | half(s[4:])<<32 }

@@ -125,7 +125,7 @@ func live() float64 {
 }
 
 // startServer runs the fake model server as a process of its own, and gives its address.
-func startServer(t *testing.T) string {
+func startServer(t *testing.T, args ...string) string {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), "fakellm")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "../../hack/fakellm").CombinedOutput(); err != nil {
@@ -141,7 +141,7 @@ func startServer(t *testing.T) string {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, bin, "--listen", addr, "--quiet", "--chunks", strconv.Itoa(chunks))
+	cmd := exec.CommandContext(ctx, bin, append([]string{"--listen", addr, "--quiet", "--chunks", strconv.Itoa(chunks)}, args...)...)
 	if err := cmd.Start(); err != nil {
 		cancel()
 		t.Fatal(err)
@@ -236,12 +236,13 @@ func (b *bot) fill(t *testing.T, sessions int) {
 
 func name(session int) string { return "bench:" + strconv.Itoa(session) }
 
-func (b *bot) run(sessions, turns int) {
-	spread(sessions, turns, func(session, turn int) {
-		b.gateway.IngressMessage(context.Background(), message.Incoming{
-			Content:   fmt.Sprint("tell me more about number ", turn, " of this long list of things that we talk about here and now"),
-			SessionID: name(session), Platform: "bench", UserID: "u", SessionType: message.SessionPrivate,
-		})
+func (b *bot) run(sessions, turns int) { spread(sessions, turns, b.turn) }
+
+// turn says something in a session and returns when it was answered.
+func (b *bot) turn(session, turn int) {
+	b.gateway.IngressMessage(context.Background(), message.Incoming{
+		Content:   fmt.Sprint("tell me more about number ", turn, " of this long list of things that we talk about here and now"),
+		SessionID: name(session), Platform: "bench", UserID: "u", SessionType: message.SessionPrivate,
 	})
 }
 

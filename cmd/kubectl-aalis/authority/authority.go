@@ -8,6 +8,7 @@ package authority
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -146,4 +147,46 @@ func (f Flags) policy() (access.Policy, error) {
 		check("confirm", f.Confirm, string(access.ConfirmSession), string(access.ConfirmAlways)),
 	)
 	return access.Policy{Visibility: access.Visibility(f.Visibility), Risk: access.Risk(f.Risk), Confirm: access.Confirm(f.Confirm)}, err
+}
+
+// Rows are a merged policy as a table: what, its value, and of whom or what.
+func Rows(a *kernelconfig.Authority) [][]string {
+	var out [][]string
+	add := func(what, value, of string) { out = append(out, []string{what, value, of}) }
+	if a.Disabled {
+		add("unsafe", "Disabled", "everybody may run everything that is not denied")
+	}
+	for _, o := range a.Owners {
+		add("owner", "", o.Platform+":"+o.UserID)
+	}
+	for _, l := range a.Levels {
+		add("level", fmt.Sprint(l.Level), l.Platform+":"+l.UserID)
+	}
+	for _, d := range a.DeniedCapabilities {
+		add("denied", "", d)
+	}
+	for _, c := range slices.Sorted(maps.Keys(a.AuthorityOverrides)) {
+		add("minimum level", fmt.Sprint(a.AuthorityOverrides[c]), c)
+	}
+	for _, c := range slices.Sorted(maps.Keys(a.ConfirmOverrides)) {
+		add("confirmation", a.ConfirmOverrides[c], c)
+	}
+	for _, p := range a.PreApproved {
+		duration := "without end"
+		if p.DurationSeconds > 0 {
+			duration = (time.Duration(p.DurationSeconds) * time.Second).String()
+		}
+		add("approved in advance", duration, strings.Join(p.Allow, ", "))
+	}
+	switch a.AutoConfirmUntil {
+	case 0:
+	case kernelconfig.AutoConfirmForever:
+		add("automatic confirmation", "without end", "owners")
+	default:
+		add("automatic confirmation", "until "+time.UnixMilli(a.AutoConfirmUntil).UTC().Format(time.RFC3339), "owners")
+	}
+	for _, l := range a.Lock {
+		add("locked in chat", "", l)
+	}
+	return out
 }

@@ -6,6 +6,8 @@
 package command
 
 import (
+	"time"
+
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -27,6 +29,10 @@ func New(streams genericiooptions.IOStreams, version string) *cobra.Command {
 	root.SetOut(streams.Out)
 	root.SetErr(streams.ErrOut)
 	flags.AddFlags(root.PersistentFlags())
-	root.AddCommand(newChat(flags, streams))
+	t := tools{flags: flags, streams: streams, version: version, now: time.Now}
+	root.AddCommand(
+		newChat(flags, streams), newStatus(t), newExplain(t), newReplicas(t), newLogs(t), newReload(t),
+		newDiff(t), newRender(t), newRollback(t), newImport(t), newAuthority(t),
+	)
 	return root
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 )
 
+// TestPlaceholders is case 8.8.9.
 func TestPlaceholders(t *testing.T) {
 	for text, want := range map[string][]Placeholder{
 		"[图片: a cat | ref:x1]":          {{AttachmentImage, "a cat", "x1"}},

@@ -54,16 +54,22 @@ func (s Set) Locate(object, path string) (Place, bool) {
 	return d.at(path), true
 }
 
+// Stdin is the path that stands for the standard input, where LoadFrom is given one.
+const Stdin = "-"
+
 // Load reads files and, in directories, the files that end in .yaml, .yml or .json, in the order of their names. Its
 // error joins everything that is wrong, each with its place.
-func Load(paths []string) (Set, error) {
-	files, err := list(paths)
+func Load(paths []string) (Set, error) { return LoadFrom(nil, paths) }
+
+// LoadFrom is Load with a text to read where a path is Stdin; nil makes that an ordinary path.
+func LoadFrom(stdin io.Reader, paths []string) (Set, error) {
+	files, err := list(paths, stdin != nil)
 	if err != nil {
 		return Set{}, err
 	}
 	r := reader{seen: map[string]Place{}, set: Set{Secrets: map[string]secrets.Map{}, docs: map[string]document{}}}
 	for _, file := range files {
-		data, err := readFile(file)
+		data, err := read(file, stdin)
 		if err != nil {
 			r.errs = append(r.errs, err)
 			continue
@@ -96,9 +102,13 @@ func joined(errs []error) error {
 	return errors.Join(errs...)
 }
 
-func list(paths []string) ([]string, error) {
+func list(paths []string, stdin bool) ([]string, error) {
 	var files []string
 	for _, p := range paths {
+		if stdin && p == Stdin {
+			files = append(files, p)
+			continue
+		}
 		info, err := os.Stat(p)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", p, reason(err))
@@ -135,12 +145,19 @@ func listDir(dir string) ([]string, error) {
 	return files, nil
 }
 
-func readFile(path string) ([]byte, error) {
+func read(path string, stdin io.Reader) ([]byte, error) {
+	if stdin != nil && path == Stdin {
+		return readAll(path, stdin)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, reason(err))
 	}
 	defer func() { _ = f.Close() }()
+	return readAll(path, f)
+}
+
+func readAll(path string, f io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, reason(err))

@@ -20,6 +20,7 @@ import (
 	"github.com/aalis-dev/aalis-operator/runtime/contract/llm"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/message"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/tools"
+	"github.com/aalis-dev/aalis-operator/runtime/i18n"
 	"github.com/aalis-dev/aalis-operator/runtime/kernel"
 	"github.com/aalis-dev/aalis-operator/runtime/kerneltest"
 )
@@ -323,4 +324,15 @@ func FuzzParseArgs(f *testing.F) {
 			t.Fatalf("arguments %q", calls[0].Function.Arguments)
 		}
 	})
+}
+
+// Who waits for an answer is told that the model called tools to the end and said nothing.
+func TestToolLimitWithoutAWord(t *testing.T) {
+	b := newBot(t, scripted(asking(naming("1", "f", "{}"))), withConfig(map[string]any{"maxToolIterations": 2}),
+		withTools(func(context.Context, string, map[string]any, tools.CallContext) string { return "ok" }))
+	b.handle(hello())
+	want := []string{i18n.ToolLimit(2).Notice(i18n.English)}
+	if diff := cmp.Diff(want, contents(b.out)); diff != "" || b.turns[0].Outcome != agent.Silent {
+		t.Errorf("turn %+v, sent (-want +got):\n%s", b.turns[0], diff)
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/aalis-dev/aalis-operator/runtime/contract/archive"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/llm"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/message"
+	"github.com/aalis-dev/aalis-operator/runtime/i18n"
 )
 
 // formatReminder is what the model is told when its reply is refused without a reason.
@@ -41,6 +42,7 @@ func (t *turn) reply(ctx context.Context, r llm.Response, last string) error {
 	t.endStream(ctx)
 	if strings.TrimSpace(data.Content) == "" {
 		t.log().Debug("Left a blank reply unsent")
+		t.excuse(ctx, r)
 		t.finish(ctx, agent.Silent, "")
 		return nil
 	}
@@ -99,10 +101,28 @@ func (t *turn) repeats(content, last string) bool {
 	if content == "" || content != last {
 		return false
 	}
+	return !t.awaited()
+}
+
+// awaited tells whether somebody waits for this very answer: who asks in a private conversation does.
+func (t *turn) awaited() bool {
 	trigger := triggerOf(t.msg)
 	asked := trigger == message.TriggerDirect || trigger == message.TriggerImmediate
 	public := t.msg.SessionType == message.SessionGroup || t.msg.SessionType == message.SessionChannel
-	return public || !asked
+	return asked && !public
+}
+
+// excuse tells who waits for an answer that the model has none. In public, and where nobody asked, a model may well keep
+// silent, and so may a handler that took the reply away.
+func (t *turn) excuse(ctx context.Context, r llm.Response) {
+	if !t.awaited() || t.msg.Source != "" || strings.TrimSpace(r.Content) != "" {
+		return
+	}
+	why := i18n.NoAnswer()
+	if t.toolLimitReached {
+		why = i18n.ToolLimit(t.cfg.MaxToolIterations)
+	}
+	t.a.say(ctx, t.msg, why.Notice(i18n.Of(t.a.k)))
 }
 
 // lastAssistant is what the assistant said last.

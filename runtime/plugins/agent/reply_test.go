@@ -15,6 +15,7 @@ import (
 	"github.com/aalis-dev/aalis-operator/runtime/contract/agent"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/llm"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/message"
+	"github.com/aalis-dev/aalis-operator/runtime/i18n"
 	"github.com/aalis-dev/aalis-operator/runtime/kernel"
 	"github.com/aalis-dev/aalis-operator/runtime/kerneltest"
 )
@@ -47,7 +48,7 @@ func TestReplyRetries(t *testing.T) {
 		"default reminder":  {[]string{"bad", "good"}, 1, "", formatReminder, []string{"decoded"}, []string{"good"}},
 		"refused for good":  {[]string{"bad", "bad2"}, 1, "x", "x", nil, nil},
 		"not allowed":       {[]string{"bad"}, 0, "", "", nil, nil},
-		"nothing to repair": {[]string{" "}, 3, "", "", nil, nil},
+		"nothing to repair": {[]string{" "}, 3, "", "", []string{i18n.NoAnswer().Notice(i18n.English)}, nil},
 	} {
 		var chunks []llm.Chunk
 		for _, r := range tc.replies {
@@ -73,7 +74,7 @@ func TestReplyRetries(t *testing.T) {
 		if list := model.last(t).Messages; tc.told != "" && (list[len(list)-1].Content != tc.told || list[len(list)-2].Role != message.RoleAssistant || model.last(t).Tools != nil) {
 			t.Errorf("%s: the last request ends with %+v", name, list[len(list)-2:])
 		}
-		if tc.sent != nil && !cmp.Equal(b.out[0].Segments, []message.Segment{{Type: message.SegmentText, Content: "decoded"}}) {
+		if tc.stored != nil && !cmp.Equal(b.out[0].Segments, []message.Segment{{Type: message.SegmentText, Content: "decoded"}}) {
 			t.Errorf("%s: segments %+v", name, b.out[0].Segments)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/aalis-dev/aalis-operator/runtime/contract/llm"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/message"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/persona"
+	"github.com/aalis-dev/aalis-operator/runtime/contract/platform"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/session"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/tokens"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/tools"
@@ -60,8 +61,9 @@ func (t *turn) use(m llm.Model) {
 // assistantMetadata is what is stored with everything that the assistant says.
 func (t *turn) assistantMetadata() map[string]any {
 	out := map[string]any{"senderType": "assistant"}
+	self, _ := platform.Self(t.a.k, t.msg.Platform, t.msg.SessionID)
 	for _, f := range [...]struct{ key, value string }{
-		{"platform", t.msg.Platform}, {"groupId", t.msg.GroupID}, {"groupName", t.msg.GroupName},
+		{"userId", self.UserID}, {"nickname", self.Nickname}, {"platform", t.msg.Platform}, {"groupId", t.msg.GroupID}, {"groupName", t.msg.GroupName},
 		{"sessionType", string(t.msg.SessionType)},
 	} {
 		if f.value != "" {

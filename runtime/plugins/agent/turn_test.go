@@ -18,6 +18,7 @@ import (
 	"github.com/aalis-dev/aalis-operator/runtime/contract/llm"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/message"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/persona"
+	"github.com/aalis-dev/aalis-operator/runtime/i18n"
 	"github.com/aalis-dev/aalis-operator/runtime/kernel"
 	"github.com/aalis-dev/aalis-operator/runtime/kerneltest"
 )
@@ -206,14 +207,40 @@ func TestHooksChangeTheTurn(t *testing.T) {
 	}
 }
 
+// A blank reply is neither stored nor sent; who waits for it is told so.
 func TestBlankRepliesAreNeitherStoredNorSent(t *testing.T) {
-	b := newBot(t, saying(llm.Chunk{ContentDelta: " \n"}, llm.Chunk{Done: true}))
-	b.handle(hello())
-	if diff := cmp.Diff([]string{"stream  \n", "call", "done", "turn silent"}, b.trace()); diff != "" {
-		t.Errorf("trace (-want +got):\n%s", diff)
-	}
-	if got := b.store.all("s"); len(got) != 1 {
-		t.Errorf("stored %+v", got)
+	told := "out " + i18n.NoAnswer().Notice(i18n.English)
+	for name, tc := range map[string]struct {
+		change func(*message.Incoming)
+		want   []string
+	}{
+		"asked in private":       {func(*message.Incoming) {}, []string{told}},
+		"asked in a group":       {func(m *message.Incoming) { m.SessionType = message.SessionGroup }, nil},
+		"nobody asked":           {func(m *message.Incoming) { m.TriggerType = message.TriggerIdle }, nil},
+		"a machine asked":        {func(m *message.Incoming) { m.Source = "scheduler" }, nil},
+		"a handler took it away": {func(m *message.Incoming) { m.Content = "take away" }, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := hello()
+			tc.change(&m)
+			said := " \n"
+			if tc.want == nil && m.Content != hello().Content {
+				said = "words"
+			}
+			b := newBot(t, saying(llm.Chunk{ContentDelta: said}, llm.Chunk{Done: true}))
+			agent.ReplyBefore.Use(b.Root(), func(ctx context.Context, d *agent.ReplyData, next kernel.Next) error {
+				d.Content = ""
+				return next(ctx)
+			})
+			b.handle(m)
+			want := append(append([]string{"stream " + said, "call", "done"}, tc.want...), "turn silent")
+			if diff := cmp.Diff(want, b.trace()); diff != "" {
+				t.Errorf("trace (-want +got):\n%s", diff)
+			}
+			if got := b.store.all("s"); len(got) != 1 {
+				t.Errorf("stored %+v", got)
+			}
+		})
 	}
 }
 

@@ -49,7 +49,7 @@ func (s *server) start() {
 	s.tb.Helper()
 	binary, err := exec.LookPath("redis-server")
 	if err != nil {
-		s.tb.Skip("redis-server is not installed, so nothing about Redis is tested; install it: go run ./hack/cluster packages redis-server")
+		s.tb.Fatal("redis-server is not installed; install it: go run ./hack/cluster packages redis-server")
 	}
 	_, port, _ := net.SplitHostPort(s.addr)
 	args := append([]string{"--bind", "127.0.0.1", "--port", port, "--dir", s.dir, "--save", "", "--appendonly", "yes",

@@ -240,8 +240,8 @@ func TestClearingEndsARun(t *testing.T) {
 	}
 	wait(t, progress)
 	wait(t, progress)
-	if r := b.record("s"); r.Summary != "" && len(b.live("s")) == 0 {
-		t.Errorf("record %+v", r)
+	if r, live := b.record("s"), b.live("s"); r.Summary != "" || len(live) != 0 {
+		t.Errorf("what was cleared came back: record %+v, %d messages", r, len(live))
 	}
 }
 

@@ -37,6 +37,11 @@ func content(m message.Incoming) string {
 		}
 		text += "\n[引用 " + label + " 的消息: " + q.Content + "]"
 	}
+	for _, d := range m.Descriptions {
+		if d = strings.TrimSpace(d); d != "" {
+			text += "\n" + d
+		}
+	}
 	return text
 }
 

@@ -120,6 +120,13 @@ func TestArchivedForm(t *testing.T) {
 			message.Incoming{Content: "yes", ReplyTo: &message.Quote{MessageID: "7"}},
 			message.Message{Role: message.RoleUser, Content: "yes", Metadata: map[string]any{}},
 		},
+		"descriptions of attachments": {
+			message.Incoming{
+				Content: "look", ReplyTo: &message.Quote{Content: "so?"}, Descriptions: []string{"[图片: a cat | ref:1]", "", " \n", "[音频] meow "},
+				Attachments: []message.Attachment{{Kind: "image"}, {Kind: "image"}, {Kind: "video"}, {Kind: "audio"}},
+			},
+			message.Message{Role: message.RoleUser, Content: "look\n[引用 ? 的消息: so?]\n[图片: a cat | ref:1]\n[音频] meow", Metadata: map[string]any{}},
+		},
 		"everything": {
 			message.Incoming{
 				Content:  `<at self id="9">me</at> <at id="8">x</at><at id="8">x</at> <at id="all">all</at> <at>all</at>`,

@@ -11,7 +11,7 @@
 // the role user counts, with its images; the other messages, and fields such as temperature or tools, are ignored. A model
 // of another name is accepted for the sake of clients that insist on theirs.
 //
-// What the bot says for itself, as that there is no model, is answered as the assistant's text with the header
+// What the bot says for itself, as that there is no model or that the model said nothing, is answered as the assistant's text with the header
 // X-Aalis-Notice: system. A message that the bot leaves without an answer is answered with an empty text. A turn that was
 // replaced by a newer message of the same session gets status 409. Streamed deltas are the model's own words; when a plugin
 // changes a reply after it was streamed, only answers that are not streamed show the change.
