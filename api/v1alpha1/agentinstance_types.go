@@ -157,7 +157,6 @@ type UnsafeSettings struct {
 	// authority set to Disabled lets everybody run everything that no AuthorityPolicy denies, without confirmation.
 	//
 	// +optional
-	// +kubebuilder:validation:Enum=Enabled;Disabled
 	Authority RunState `json:"authority,omitempty"`
 }
 

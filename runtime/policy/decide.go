@@ -118,7 +118,8 @@ func (r *Rules) Decide(q Query) Decision {
 	if r.disabled {
 		return d.with(Allow, RuleDisabled)
 	}
-	if q.State.NotLoaded && !(access.MayRunUnguarded(q.Policy) && level <= 0 && confirm == "") {
+	harmless := access.MayRunUnguarded(q.Policy) && level <= 0 && confirm == ""
+	if q.State.NotLoaded && !harmless {
 		return d.with(Deny, RuleNotLoaded)
 	}
 	if !d.Standing.Owner && d.Standing.Level < level {

@@ -14,9 +14,10 @@ import (
 )
 
 func TestParse(t *testing.T) {
+	const padded = " onebot : group : 42 "
 	for text, want := range map[string]scope.Scope{
 		"*": {}, "*:*": {}, "*:*:*": {}, ":group": {SessionType: "group"}, "onebot": {Platform: "onebot"},
-		"onebot:group": {Platform: "onebot", SessionType: "group"}, " onebot : group : 42 ": {Platform: "onebot", SessionType: "group", Target: "42"},
+		"onebot:group": {Platform: "onebot", SessionType: "group"}, padded: {Platform: "onebot", SessionType: "group", Target: "42"},
 		"onebot::42": {Platform: "onebot", Target: "42"}, "d:channel:a:b:c": {Platform: "d", SessionType: "channel", Target: "a:b:c"},
 	} {
 		if got, err := scope.Parse(text); err != nil || got != want {
