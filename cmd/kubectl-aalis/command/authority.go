@@ -143,6 +143,9 @@ func (t tools) showAuthority(ctx context.Context, o authorityOptions, format str
 	if merged == nil {
 		merged = &kernelconfig.Authority{}
 	}
+	if !slices.Contains(merged.Lock, kernelconfig.LockLevels) {
+		t.notes([]string{"levels that owners have given in chat are not known here; they lie over these, except over a ban (lock: [Levels] keeps them out)"})
+	}
 	if format != "" {
 		return output.Encode(t.streams.Out, f, merged)
 	}
