@@ -82,11 +82,16 @@ func HasReason(reason string) func(*aalisv1alpha1.AgentInstance) bool {
 
 // Ask sends one message to a bot and returns its whole answer. Each piece is also written to progress as it comes.
 func (c *Cluster) Ask(ctx context.Context, namespace, name, session, text string, progress io.Writer) (string, error) {
+	return c.AskAs(ctx, namespace, name, "", session, text, progress)
+}
+
+// AskAs is Ask as one of the people in the bot's token Secret.
+func (c *Cluster) AskAs(ctx context.Context, namespace, name, person, session, text string, progress io.Writer) (string, error) {
 	clients, err := bot.NewClients(c.Config)
 	if err != nil {
 		return "", err
 	}
-	door, err := bot.FindDoor(ctx, clients, namespace, name, "")
+	door, err := bot.FindDoor(ctx, clients, namespace, name, person)
 	if err != nil {
 		return "", err
 	}
