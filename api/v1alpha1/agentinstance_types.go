@@ -330,7 +330,8 @@ type InputStatus struct {
 
 // AgentInstanceStatus is what is known of a bot.
 type AgentInstanceStatus struct {
-	// conditions of the bot: Ready, Reconciling, Stalled, and PluginsPending, CatalogMismatch, Pinned and PinLapsed when they apply.
+	// conditions of the bot: Ready, Reconciling, Stalled, and PluginsPending, CatalogMismatch, Pinned, PinLapsed and
+	// PolicyConflict when they apply.
 	//
 	// +optional
 	// +listType=map

@@ -16,6 +16,8 @@ const (
 	ConditionPluginsPending = "PluginsPending"
 	// ConditionCatalogMismatch is True on a bot whose image ships other modules than the operator knows.
 	ConditionCatalogMismatch = "CatalogMismatch"
+	// ConditionPolicyConflict is True on a bot whose AuthorityPolicies give different answers to one question.
+	ConditionPolicyConflict = "PolicyConflict"
 )
 
 // Reasons of the conditions above.
@@ -44,6 +46,7 @@ const (
 	ReasonNameTooLong       = "NameTooLong"
 	ReasonCatalogHashDiffer = "CatalogHashDiffers"
 	ReasonUnsafe            = "Unsafe"
+	ReasonStricterHolds     = "StricterHolds"
 )
 
 // Labels and annotations that the operator sets.

@@ -93,6 +93,7 @@ func (p *pass) fill(status *v1alpha1.AgentInstanceStatus, v verdict) {
 	p.fillPluginsPending(status)
 	p.fillCatalogMismatch(status)
 	p.fillPins(status)
+	p.fillPolicyConflict(status)
 }
 
 // fillDelivery records what is wanted. Of a config that could not be composed nothing is recorded: the status goes on

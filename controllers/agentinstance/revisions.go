@@ -174,6 +174,17 @@ func (p *pass) fillPins(status *v1alpha1.AgentInstanceStatus) {
 	p.fillWhile(status, v1alpha1.ConditionPinLapsed, reason, lapsed)
 }
 
+// fillPolicyConflict says where policies of the bot differ, and which of them holds.
+func (p *pass) fillPolicyConflict(status *v1alpha1.AgentInstanceStatus) {
+	var differ []string
+	for _, problem := range p.composed.Problems {
+		if problem.Reason == v1alpha1.ReasonStricterHolds {
+			differ = append(differ, problem.String())
+		}
+	}
+	p.fillWhile(status, v1alpha1.ConditionPolicyConflict, v1alpha1.ReasonStricterHolds, differ)
+}
+
 // fillWhile sets a condition while there is something to say, and removes it otherwise.
 func (p *pass) fillWhile(status *v1alpha1.AgentInstanceStatus, kind, reason string, what []string) {
 	if len(what) == 0 {

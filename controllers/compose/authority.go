@@ -26,6 +26,7 @@ var kernelRules = map[v1alpha1.ConfirmRule]string{
 func (c *composer) composeAuthority() {
 	m := authorityMerge{owners: map[kernelconfig.Identity]bool{}, levels: map[kernelconfig.Identity]int32{}, extras: newAuthorityExtras()}
 	var seen []string
+	var conflicts authorityConflicts
 	for _, p := range c.in.AuthorityPolicies {
 		object := "AuthorityPolicy " + p.Name
 		ok, err := c.selects(p.ObjectMeta, p.Spec.Selector)
@@ -42,10 +43,12 @@ func (c *composer) composeAuthority() {
 		seen = append(seen, p.Name)
 		c.checkPolicy(object, p.Spec)
 		m.add(p.Spec)
+		conflicts.add(p.Name, p.Spec)
 	}
 	if len(seen) > 0 {
 		c.config.Authority = m.result()
 	}
+	conflicts.report(c)
 }
 
 // checkPolicy checks what admission checks in a cluster and what would otherwise be lost without a word.

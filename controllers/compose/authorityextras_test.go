@@ -34,7 +34,7 @@ func TestWhatLiftsProtectionNeedsAgreement(t *testing.T) {
 		Network:          &kernelconfig.NetworkRules{DenyCIDRs: []string{"10.0.0.0/8", "fd00::/8"}, AllowedPorts: []int32{443}},
 	}
 	r := Compose(in)
-	if len(r.Problems) > 0 {
+	if !r.Deployable() {
 		t.Fatal(texts(r))
 	}
 	got, err := r.Delivery.Unpack()

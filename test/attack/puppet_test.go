@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync"
 	"testing"
 
@@ -51,22 +52,26 @@ func call(name, arguments string) openai.ToolCall {
 	return openai.ToolCall{ID: "call-" + name, Type: "function", Function: openai.FunctionCall{Name: name, Arguments: arguments}}
 }
 
-// results are the tool results of the turn that the model was last shown.
-func (p *puppet) results() (out []string) {
+// results are the tool results of the turn, as the model was last shown them. A bot may ask a model for other things in
+// between, such as a summary; those requests hold none.
+func (p *puppet) results() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.asked) == 0 {
-		return nil
-	}
-	for _, m := range p.asked[len(p.asked)-1].Messages {
-		switch m.Role {
-		case "user":
-			out = nil
-		case "tool":
-			out = append(out, m.Content)
+	for _, req := range slices.Backward(p.asked) {
+		var out []string
+		for _, m := range req.Messages {
+			switch m.Role {
+			case "user":
+				out = nil
+			case "tool":
+				out = append(out, m.Content)
+			}
+		}
+		if len(out) > 0 {
+			return out
 		}
 	}
-	return out
+	return nil
 }
 
 func (p *puppet) serve(w http.ResponseWriter, r *http.Request) {
