@@ -91,7 +91,7 @@ func merged(t *testing.T, specs []v1alpha1.AuthorityPolicySpec) *kernelconfig.Au
 		})
 	}
 	r := compose.Compose(in)
-	if len(r.Problems) > 0 {
+	if !r.Deployable() {
 		t.Fatal(r.Problems)
 	}
 	return r.Config.Authority

@@ -5,6 +5,7 @@ package access
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/aalis-dev/aalis-operator/runtime/kernel"
@@ -83,4 +84,20 @@ var Decided = kernel.NewEvent[Audit]("authority:decision")
 func Reaches(k *kernel.Context, platform, userID string, level int) bool {
 	a, ok := Service.Get(k)
 	return ok && (a.IsOwner(platform, userID) || a.Level(platform, userID) >= level)
+}
+
+// RuleNoGuard is the rule of an Audit about what was refused because nobody decides.
+const RuleNoGuard = "noGuard"
+
+// Unguarded makes what records the refusals of a registry that has no guard: in the log, and as the event Decided.
+func Unguarded(k *kernel.Context) func(ctx context.Context, r Request) {
+	return func(ctx context.Context, r Request) {
+		kind, _, _ := strings.Cut(r.Capability, ":")
+		k.Logger().Warn("Refused what needs a permission check, since none is running", "capability", r.Capability,
+			"platform", r.Platform, "userId", r.UserID, "sessionId", r.SessionID)
+		Decided.Emit(ctx, k, Audit{
+			Kind: kind, Capability: r.Capability, Outcome: "deny", Rule: RuleNoGuard, Platform: r.Platform, UserID: r.UserID,
+			SessionID: r.SessionID, MinLevel: int64(r.Policy.MinLevel()),
+		})
+	}
 }

@@ -68,10 +68,21 @@ func (r *registry) target(name string) (target, bool) {
 // ask says why a command may not run, or nothing.
 func (r *registry) ask(ctx context.Context, t target, call commands.Call) (reason string) {
 	lang, name := r.language(), t.run.name
+	platform := call.Platform
+	if platform == "" {
+		platform = unknownPlatform
+	}
+	args := maps.Clone(call.Args)
+	maps.Copy(args, call.Options)
+	request := access.Request{
+		Capability: "command:" + name, Policy: t.policy, SessionID: call.SessionID, Platform: platform,
+		UserID: call.UserID, TurnID: call.TurnID, Args: args, SkipConfirm: call.SkipConfirm,
+	}
 	if t.guard == nil {
 		if access.MayRunUnguarded(t.policy) {
 			return ""
 		}
+		r.unguarded(ctx, request)
 		return i18n.CommandUnguarded(name).In(lang)
 	}
 	defer func() {
@@ -80,16 +91,7 @@ func (r *registry) ask(ctx context.Context, t target, call commands.Call) (reaso
 			reason = i18n.CommandGuardFailed(name).In(lang)
 		}
 	}()
-	platform := call.Platform
-	if platform == "" {
-		platform = unknownPlatform
-	}
-	args := maps.Clone(call.Args)
-	maps.Copy(args, call.Options)
-	return t.guard(ctx, access.Request{
-		Capability: "command:" + name, Policy: t.policy, SessionID: call.SessionID, Platform: platform,
-		UserID: call.UserID, TurnID: call.TurnID, Args: args, SkipConfirm: call.SkipConfirm,
-	})
+	return t.guard(ctx, request)
 }
 
 func (r *registry) run(ctx context.Context, l *layer, call commands.Call) (text string, err error) {

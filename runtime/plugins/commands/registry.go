@@ -31,6 +31,8 @@ type registry struct {
 	log      *slog.Logger
 	language func() i18n.Language
 	bot      func() string
+	// unguarded records what is refused for want of a guard.
+	unguarded func(context.Context, access.Request)
 
 	mu     sync.RWMutex
 	tree   *tree
@@ -41,7 +43,7 @@ type registry struct {
 func newRegistry(k *kernel.Context, prefix string) *registry {
 	return &registry{
 		log: k.Logger(), language: func() i18n.Language { return i18n.Of(k) }, bot: k.AppName,
-		tree: newTree(), prefix: prefix,
+		tree: newTree(), prefix: prefix, unguarded: access.Unguarded(k),
 	}
 }
 

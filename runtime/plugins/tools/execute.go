@@ -59,10 +59,19 @@ func (r *registry) Execute(ctx context.Context, name string, args map[string]any
 // ask says why a call may not happen, or nothing. Who is asked is decided by the identity of the call alone.
 func (r *registry) ask(ctx context.Context, guard access.Guard, e *entry, args map[string]any, call tools.CallContext) (reason string) {
 	name := e.Definition.Function.Name
+	platform := call.Platform
+	if platform == "" {
+		platform = unknownPlatform
+	}
+	request := access.Request{
+		Capability: "tool:" + name, Policy: e.Policy, SessionID: call.SessionID, Platform: platform, UserID: call.UserID,
+		TurnID: call.TurnID, Args: args, SkipConfirm: call.SkipConfirm,
+	}
 	if guard == nil {
 		if access.MayRunUnguarded(e.Policy) {
 			return ""
 		}
+		r.unguarded(ctx, request)
 		return fmt.Sprintf(textUnguarded, name)
 	}
 	defer func() {
@@ -71,15 +80,7 @@ func (r *registry) ask(ctx context.Context, guard access.Guard, e *entry, args m
 			reason = fmt.Sprintf(textGuard, name)
 		}
 	}()
-	platform := call.Platform
-	if platform == "" {
-		platform = unknownPlatform
-	}
-	return guard(ctx, access.Request{
-		Capability: "tool:" + name, Policy: e.Policy,
-		SessionID: call.SessionID, Platform: platform, UserID: call.UserID,
-		TurnID: call.TurnID, Args: args, SkipConfirm: call.SkipConfirm,
-	})
+	return guard(ctx, request)
 }
 
 func (r *registry) run(ctx context.Context, e *entry, args map[string]any, call tools.CallContext) (result string) {

@@ -29,6 +29,6 @@ var Plugin = kernel.Define(kernel.Module{
 }, Default(), apply)
 
 func apply(k *kernel.Context, _ Config) error {
-	tools.Service.Provide(k, newRegistry(k.Logger()))
+	tools.Service.Provide(k, newRegistry(k))
 	return nil
 }

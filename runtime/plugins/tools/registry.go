@@ -5,6 +5,7 @@ package tools
 
 import (
 	"cmp"
+	"context"
 	"log/slog"
 	"maps"
 	"regexp"
@@ -41,6 +42,8 @@ type guardSlot struct {
 // registry implements tools.Registry. Its lock is never held while foreign code runs.
 type registry struct {
 	log *slog.Logger
+	// unguarded records what is refused for want of a guard.
+	unguarded func(context.Context, access.Request)
 
 	mu     sync.RWMutex
 	byName map[string]*entry
@@ -50,8 +53,8 @@ type registry struct {
 	last   uint64
 }
 
-func newRegistry(log *slog.Logger) *registry {
-	return &registry{log: log, byName: map[string]*entry{}, groups: map[string]*group{}}
+func newRegistry(k *kernel.Context) *registry {
+	return &registry{log: k.Logger(), unguarded: access.Unguarded(k), byName: map[string]*entry{}, groups: map[string]*group{}}
 }
 
 // Register implements tools.Registry.
