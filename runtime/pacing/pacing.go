@@ -17,9 +17,10 @@ import (
 const (
 	// shortest is the length in characters up to which a reply is never split.
 	shortest = 10
-	// DefaultPerCharacter and DefaultMax are the pace of somebody who types fast, and the longest anybody waits.
+	// DefaultPerCharacter is the pace of somebody who types fast.
 	DefaultPerCharacter = 50 * time.Millisecond
-	DefaultMax          = 3 * time.Second
+	// DefaultMax is the longest that anybody waits for a message.
+	DefaultMax = 3 * time.Second
 )
 
 // tag is the markup that is never cut, whatever it holds.
