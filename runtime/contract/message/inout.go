@@ -93,6 +93,8 @@ type Outgoing struct {
 	Attachments      []Attachment   `json:"attachments,omitempty"`
 	Source           OutgoingSource `json:"source,omitempty"`
 	ModelInfo        *ModelInfo     `json:"modelInfo,omitempty"`
+	// Interim tells that the turn goes on after this, such as after a question: whoever waits for the reply goes on waiting.
+	Interim bool `json:"interim,omitempty"`
 }
 
 // ModelInfo says which model wrote a reply and what it took. PromptTokens are those of the last call of the turn,

@@ -83,13 +83,15 @@ func (r *reader) object(d document, data []byte, kind string) error {
 		return add(r, d, data, kind, &r.set.ServicePreferences)
 	case aalisv1alpha1.KindAuthorityPolicy:
 		return add(r, d, data, kind, &r.set.AuthorityPolicies)
+	case aalisv1alpha1.KindTenantPolicy:
+		return add(r, d, data, kind, &r.set.TenantPolicies)
 	case aalisv1alpha1.KindAgentReplica:
 		r.set.Notes = append(r.set.Notes, fmt.Sprintf("%s: left out: AgentReplica is written by kernels, not by people", d.at("kind")))
 		return nil
 	}
 	known := []string{
 		aalisv1alpha1.KindAgentInstance, aalisv1alpha1.KindPlugin, aalisv1alpha1.KindPersona,
-		aalisv1alpha1.KindServicePreference, aalisv1alpha1.KindAuthorityPolicy,
+		aalisv1alpha1.KindServicePreference, aalisv1alpha1.KindAuthorityPolicy, aalisv1alpha1.KindTenantPolicy,
 	}
 	return fmt.Errorf("%s: %s", d.at("kind"), schema.UnknownName(fmt.Sprintf("unknown kind %q", kind), kind, known))
 }

@@ -36,6 +36,7 @@ type Set struct {
 	Personas           []aalisv1alpha1.Persona
 	ServicePreferences []aalisv1alpha1.ServicePreference
 	AuthorityPolicies  []aalisv1alpha1.AuthorityPolicy
+	TenantPolicies     []aalisv1alpha1.TenantPolicy
 	// Secrets are the values of the Secret documents, by namespace.
 	Secrets map[string]secrets.Map
 	// Notes tell of documents that were left out, in words for people.

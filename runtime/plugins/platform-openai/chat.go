@@ -161,7 +161,10 @@ func (s *server) converse(ctx context.Context, t *turn, out responder, timeout t
 	}
 }
 
-func isNotice(e event) bool { return e.kind == evSaid && e.said.Source == message.FromSystem }
+// isNotice tells whether the bot says something for itself that may be all that comes.
+func isNotice(e event) bool {
+	return e.kind == evSaid && e.said.Source == message.FromSystem && !e.said.Interim
+}
 
 // conclude ends the answer of a turn that has ended.
 func conclude(out responder, outcome agent.Outcome) {

@@ -98,7 +98,7 @@ func (s *sse) said(m *message.Outgoing) {
 		return
 	}
 	if m.Source == message.FromSystem || m.Source == message.FromCommand {
-		if m.Source == message.FromSystem {
+		if m.Source == message.FromSystem && !m.Interim {
 			s.notice, s.first = true, s.first || !s.spoke
 		}
 		s.paragraph(m.Content)

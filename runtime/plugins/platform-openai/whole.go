@@ -59,7 +59,7 @@ func (a *whole) take(e event) {
 	if e.said.ModelInfo != nil {
 		a.info = e.said.ModelInfo
 	}
-	if e.said.Source == message.FromSystem {
+	if isNotice(e) {
 		a.notice = true
 	} else {
 		a.spoken = true

@@ -83,6 +83,7 @@ func say(ctx context.Context, k *kernel.Context, r access.Request, text string) 
 	}
 	g.DispatchOutbound(ctx, message.Outgoing{
 		Content: i18n.Notice(text), SessionID: r.SessionID, Platform: r.Platform, TurnID: r.TurnID, Source: message.FromSystem,
+		Interim: true,
 	})
 	return nil
 }
