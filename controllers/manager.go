@@ -28,6 +28,7 @@ import (
 	"github.com/aalis-dev/aalis-operator/controllers/revisions"
 	"github.com/aalis-dev/aalis-operator/controllers/servicepreference"
 	"github.com/aalis-dev/aalis-operator/controllers/shared"
+	"github.com/aalis-dev/aalis-operator/controllers/tenantpolicy"
 	"github.com/aalis-dev/aalis-operator/runtime/catalog"
 )
 
@@ -192,5 +193,6 @@ func setup(ctx context.Context, mgr manager.Manager, opts Options) error {
 		persona.SetupWithManager(mgr, used),
 		servicepreference.SetupWithManager(mgr, used),
 		authoritypolicy.SetupWithManager(mgr, used),
+		tenantpolicy.SetupWithManager(mgr, used),
 	)
 }

@@ -46,6 +46,7 @@ const (
 	ReasonNameTooLong       = "NameTooLong"
 	ReasonCatalogHashDiffer = "CatalogHashDiffers"
 	ReasonUnsafe            = "Unsafe"
+	ReasonNotAllowed        = "NotAllowed"
 	ReasonStricterHolds     = "StricterHolds"
 )
 

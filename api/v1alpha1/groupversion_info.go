@@ -31,6 +31,7 @@ const (
 	KindPersona           = "Persona"
 	KindServicePreference = "ServicePreference"
 	KindAuthorityPolicy   = "AuthorityPolicy"
+	KindTenantPolicy      = "TenantPolicy"
 )
 
 func addKnownTypes(scheme *runtime.Scheme) error {
@@ -41,6 +42,7 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&Persona{}, &PersonaList{},
 		&ServicePreference{}, &ServicePreferenceList{},
 		&AuthorityPolicy{}, &AuthorityPolicyList{},
+		&TenantPolicy{}, &TenantPolicyList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil

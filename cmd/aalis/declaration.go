@@ -70,7 +70,7 @@ func (d declaration) load() (host.Loaded, error) {
 	}
 	result := compose.Compose(compose.Input{
 		Instance: bot, Plugins: set.Plugins, Personas: set.Personas, ServicePreferences: set.ServicePreferences,
-		AuthorityPolicies: set.AuthorityPolicies, Catalog: d.catalog,
+		AuthorityPolicies: set.AuthorityPolicies, TenantPolicies: set.TenantPolicies, Catalog: d.catalog,
 	})
 	out := host.Loaded{Config: result.Config, Secrets: set.Secrets[cmp.Or(bot.Namespace, "default")], Notes: notes}
 	d.addPersonas(&out)

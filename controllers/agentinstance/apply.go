@@ -57,8 +57,16 @@ func (r *Reconciler) apply(ctx context.Context, p *pass) error {
 
 // render makes the children; if it cannot, the pass says why.
 func (p *pass) render() (render.Objects, bool) {
+	if err := p.composed.Refused(); err != nil {
+		p.stuck = err
+		return render.Objects{}, false
+	}
+	instance := p.instance
+	if p.composed.Instance != nil {
+		instance = p.composed.Instance
+	}
 	objects, err := render.Render(render.Input{
-		Instance: p.instance, Config: *p.running, Slots: p.wanted, Catalog: p.input.Catalog, Options: p.options,
+		Instance: instance, Config: *p.running, Slots: p.wanted, Catalog: p.input.Catalog, Options: p.options,
 	})
 	p.stuck = err
 	return objects, err == nil

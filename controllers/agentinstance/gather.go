@@ -49,6 +49,11 @@ func (r *Reconciler) gather(ctx context.Context, instance *v1alpha1.AgentInstanc
 			in.AuthorityPolicies = append(in.AuthorityPolicies, policies.Items[i])
 		}
 	}
+	var tenant v1alpha1.TenantPolicyList
+	if err := r.Cache.List(ctx, &tenant, namespace, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing TenantPolicies: %w", err)
+	}
+	in.TenantPolicies = tenant.Items
 	options := r.Render
 	servers, err := r.apiServers(ctx)
 	if err != nil {

@@ -45,6 +45,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 			builder.WithPredicates(shared.DeclarationChanged())).
 		Watches(&v1alpha1.AuthorityPolicy{}, handler.EnqueueRequestsFromMapFunc(r.selectedByPolicy),
 			builder.WithPredicates(shared.DeclarationChanged())).
+		Watches(&v1alpha1.TenantPolicy{}, handler.EnqueueRequestsFromMapFunc(r.ofNamespace),
+			builder.WithPredicates(shared.DeclarationChanged())).
 		Owns(&v1alpha1.AgentReplica{}, builder.WithPredicates(changedLater())).
 		WatchesMetadata(pod, handler.EnqueueRequestsFromMapFunc(instanceOfPod)).
 		Watches(&discoveryv1.EndpointSlice{}, handler.EnqueueRequestsFromMapFunc(r.everyInstance),
@@ -100,6 +102,13 @@ func (r *Reconciler) selectedByPolicy(ctx context.Context, obj client.Object) []
 		return nil
 	}
 	return r.selected(ctx, p.Namespace, p.Spec.Selector)
+}
+
+// ofNamespace maps an object to every instance of its namespace.
+func (r *Reconciler) ofNamespace(ctx context.Context, obj client.Object) []reconcile.Request {
+	var list v1alpha1.AgentInstanceList
+	err := r.Cache.List(ctx, &list, client.InNamespace(obj.GetNamespace()), client.UnsafeDisableDeepCopy)
+	return requests(ctx, list.Items, err)
 }
 
 func (r *Reconciler) selected(ctx context.Context, namespace string, selector *metav1.LabelSelector) []reconcile.Request {

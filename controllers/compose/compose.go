@@ -34,6 +34,7 @@ func Compose(in Input) Result {
 	}
 	c := &composer{in: in, instance: in.Instance, object: "AgentInstance " + in.Instance.Name, namespace: namespaceOf(in.Instance.Namespace)}
 	c.checkInstance()
+	c.tenantPolicies()
 	c.checkPins()
 	c.config = kernelconfig.Config{
 		Format:              kernelconfig.Format,
@@ -52,6 +53,7 @@ func Compose(in Input) Result {
 	c.composePreferences()
 	c.composeAuthority()
 	c.composeUnsafe()
+	c.checkTenant()
 	return c.finish()
 }
 
@@ -63,6 +65,8 @@ type composer struct {
 	namespace string
 	config    kernelconfig.Config
 	entries   []entry
+	tenant    []v1alpha1.TenantPolicy // of the namespace, sorted by name
+	effective *v1alpha1.AgentInstance // the instance with what they give
 	refs      []Reference
 	pins      []PinState
 }
@@ -73,7 +77,7 @@ func (c *composer) finish() Result {
 	slices.SortFunc(c.refs, func(a, b Reference) int {
 		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
 	})
-	r := Result{Config: c.config, Secrets: c.config.MountedSecrets(), References: slices.Compact(c.refs), Pins: c.pinStates()}
+	r := Result{Config: c.config, Instance: c.effective, Secrets: c.config.MountedSecrets(), References: slices.Compact(c.refs), Pins: c.pinStates()}
 	r.Problems = c.sorted()
 	if !r.Deployable() {
 		return r

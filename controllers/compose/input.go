@@ -17,6 +17,7 @@ type Input struct {
 	Personas           []v1alpha1.Persona
 	ServicePreferences []v1alpha1.ServicePreference
 	AuthorityPolicies  []v1alpha1.AuthorityPolicy
+	TenantPolicies     []v1alpha1.TenantPolicy
 	Catalog            catalog.Catalog
 	// Revisions are those of the Personas and Plugins that are known; Held the objects that a roll-out holds the bot at.
 	Revisions []Revision
@@ -27,6 +28,8 @@ type Input struct {
 type Result struct {
 	// Config is the kernel config. It is complete only if Deployable.
 	Config kernelconfig.Config
+	// Instance is the AgentInstance with what TenantPolicies give to it; children are made from this one.
+	Instance *v1alpha1.AgentInstance
 	// Delivery holds the revision and the compressed bytes, its Sequence still 0. It is empty unless Deployable.
 	Delivery kernelconfig.Delivery
 	// Secrets are the Secret keys that the pod mounts, sorted.

@@ -48,6 +48,8 @@ func load(t testing.TB, text string) Input {
 			in.Personas, err = read(in.Personas, doc)
 		case "ServicePreference":
 			in.ServicePreferences, err = read(in.ServicePreferences, doc)
+		case "TenantPolicy":
+			in.TenantPolicies, err = read(in.TenantPolicies, doc)
 		case "AuthorityPolicy":
 			in.AuthorityPolicies, err = read(in.AuthorityPolicies, doc)
 		default:

@@ -53,7 +53,7 @@ type UsedKind struct {
 }
 
 // UsedReconciler reports how far an object has reached the bots that use it, and holds its deletion until they have let
-// go. It is the whole reconciler of Plugin, Persona, ServicePreference and AuthorityPolicy.
+// go. It is the whole reconciler of Plugin, Persona, ServicePreference, AuthorityPolicy and TenantPolicy.
 type UsedReconciler struct {
 	kind     UsedKind
 	client   client.Client

@@ -22,6 +22,7 @@ type Objects struct {
 	Personas           []v1alpha1.Persona
 	ServicePreferences []v1alpha1.ServicePreference
 	AuthorityPolicies  []v1alpha1.AuthorityPolicy
+	TenantPolicies     []v1alpha1.TenantPolicy
 }
 
 // Input is what one bot is composed from, without the catalog.
@@ -29,6 +30,7 @@ func (o Objects) Input(instance *v1alpha1.AgentInstance) compose.Input {
 	return compose.Input{
 		Instance: instance, Plugins: o.Plugins, Personas: o.Personas,
 		ServicePreferences: o.ServicePreferences, AuthorityPolicies: o.AuthorityPolicies,
+		TenantPolicies: o.TenantPolicies,
 	}
 }
 
@@ -49,8 +51,13 @@ func Gather(ctx context.Context, c client.Client, namespace string) (Objects, er
 			return Objects{}, fmt.Errorf("listing %s in namespace %s: %w", what, namespace, err)
 		}
 	}
+	// Ordinary users may not read what is above them; what they are refused by then shows in the status of the bot.
+	var tenant v1alpha1.TenantPolicyList
+	if err := c.List(ctx, &tenant, client.InNamespace(namespace)); err != nil && !apierrors.IsForbidden(err) {
+		return Objects{}, fmt.Errorf("listing TenantPolicies in namespace %s: %w", namespace, err)
+	}
 	return Objects{
-		Instances: instances.Items, Plugins: plugins.Items, Personas: personas.Items,
+		TenantPolicies: tenant.Items, Instances: instances.Items, Plugins: plugins.Items, Personas: personas.Items,
 		ServicePreferences: preferences.Items, AuthorityPolicies: policies.Items,
 	}, nil
 }
@@ -104,4 +111,5 @@ func (o *Objects) Add(other Objects) {
 	o.Personas = append(o.Personas, other.Personas...)
 	o.ServicePreferences = append(o.ServicePreferences, other.ServicePreferences...)
 	o.AuthorityPolicies = append(o.AuthorityPolicies, other.AuthorityPolicies...)
+	o.TenantPolicies = append(o.TenantPolicies, other.TenantPolicies...)
 }

@@ -36,7 +36,10 @@ func Overlay(live, files cluster.Objects, keep ...string) (cluster.Objects, erro
 	if out.ServicePreferences, err = overlay(live.ServicePreferences, files.ServicePreferences, keep); err != nil {
 		return out, err
 	}
-	out.AuthorityPolicies, err = overlay(live.AuthorityPolicies, files.AuthorityPolicies, keep)
+	if out.AuthorityPolicies, err = overlay(live.AuthorityPolicies, files.AuthorityPolicies, keep); err != nil {
+		return out, err
+	}
+	out.TenantPolicies, err = overlay(live.TenantPolicies, files.TenantPolicies, keep)
 	return out, err
 }
 

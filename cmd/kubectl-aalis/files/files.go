@@ -76,7 +76,7 @@ func Load(src Source) (Set, error) {
 	}
 	s := Set{Notes: read.Notes, read: read, Objects: cluster.Objects{
 		Instances: read.Instances, Plugins: read.Plugins, Personas: read.Personas,
-		ServicePreferences: read.ServicePreferences, AuthorityPolicies: read.AuthorityPolicies,
+		ServicePreferences: read.ServicePreferences, AuthorityPolicies: read.AuthorityPolicies, TenantPolicies: read.TenantPolicies,
 	}}
 	for _, m := range metas(&s.Objects) {
 		m.SetNamespace(cmp.Or(m.GetNamespace(), src.Namespace, metav1.NamespaceDefault))
@@ -101,6 +101,9 @@ func metas(o *cluster.Objects) []metav1.Object {
 	}
 	for i := range o.AuthorityPolicies {
 		out = append(out, &o.AuthorityPolicies[i])
+	}
+	for i := range o.TenantPolicies {
+		out = append(out, &o.TenantPolicies[i])
 	}
 	return out
 }
