@@ -47,6 +47,7 @@ func TestSchemaKnowsEveryValue(t *testing.T) {
 }
 
 func compare(t *testing.T, path string, values map[string]any, schema property) {
+	t.Helper()
 	if schema.AdditionalProperties != false {
 		t.Errorf("%s: the schema takes any name", path)
 	}
