@@ -2,8 +2,10 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
-# Which cluster: bare (a single node on this machine, no container engine), kind, or current (your kubeconfig).
+# Which cluster: bare (one or two nodes on this machine, no container engine), kind, or current (your kubeconfig).
 CLUSTER ?= bare
+# Nodes of the bare cluster, 1 or 2; what it has, when empty.
+NODES ?=
 # Tests at a time.
 P ?= 2
 export CLUSTER
@@ -21,9 +23,9 @@ demo: cluster images deploy ## The main job on a real cluster: a bot declared in
 demo-down: ## Remove the demo from the cluster.
 	source hack/cluster-env.sh && "$$KUBECTL" --kubeconfig "$$KUBECONFIG" delete namespace aalis-demo --ignore-not-found
 
-cluster: ## Bring up the cluster that CLUSTER names (bare: from nothing, on this machine).
+cluster: ## Bring up the cluster that CLUSTER names (bare: from nothing, on this machine; NODES=2 for a second node).
 	@case "$(CLUSTER)" in \
-	bare) go run ./hack/cluster up ;; \
+	bare) go run ./hack/cluster up $(if $(NODES),--nodes $(NODES)) ;; \
 	kind) kind get clusters | grep -qx "$${KIND_CLUSTER:-aalis}" || kind create cluster --name "$${KIND_CLUSTER:-aalis}" ;; \
 	current) echo "using your kubeconfig" ;; \
 	*) echo 'CLUSTER must be bare, kind or current, got "$(CLUSTER)"' >&2; exit 2 ;; esac

@@ -1,7 +1,7 @@
 // Copyright The Aalis Operator Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command cluster runs a real single-node Kubernetes on a bare Linux machine
+// Command cluster runs a real Kubernetes of one or two nodes on a bare Linux machine
 // that has no container engine, for the demo, for tests and for CI. See
 // README.md beside this file. It is a tool of this repository and never part of
 // a release.
@@ -38,7 +38,7 @@ func main() {
 func root() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:           "cluster",
-		Short:         "A real single-node Kubernetes on a bare machine",
+		Short:         "A real Kubernetes on a bare machine",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
@@ -93,7 +93,8 @@ func findRepo() (string, error) {
 }
 
 func up(open opener) *cobra.Command {
-	return &cobra.Command{
+	var o cluster.UpOptions
+	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Bring the cluster up, or what is missing of it, and print the path of its kubeconfig",
 		Args:  cobra.NoArgs,
@@ -102,13 +103,15 @@ func up(open opener) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := c.Up(cmd.Context()); err != nil {
+			if err := c.Up(cmd.Context(), o); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintln(cmd.OutOrStdout(), c.Kubeconfig())
 			return err
 		},
 	}
+	cmd.Flags().IntVar(&o.Nodes, "nodes", 0, "how many nodes there shall be, 1 or 2 (default what the cluster has, 1 for a new one)")
+	return cmd
 }
 
 func down(open opener) *cobra.Command {

@@ -42,6 +42,7 @@ const mark = "AALIS_CLUSTER_PROCESS=1"
 
 // New returns the cluster of a layout. It changes nothing.
 func New(l layout.Layout, log func(format string, args ...any)) *Cluster {
+	l = l.WithNodes(savedNodes(l))
 	return &Cluster{Layout: l, Log: log, procs: proc.Manager{Pids: l.Pids(), Logs: l.Logs(), Mark: mark}}
 }
 
@@ -50,18 +51,20 @@ func (c *Cluster) Builder() *tools.Builder {
 	return &tools.Builder{Repo: c.Repo, Bin: c.Bin(), Log: c.Log}
 }
 
-// ctr returns the client of the main node's containerd.
-func (c *Cluster) ctr() images.Ctr { return images.Ctr{Socket: c.Main().Socket()} }
+// ctr returns the client of a node's containerd.
+func ctr(n layout.Node) images.Ctr { return images.Ctr{Socket: n.Socket()} }
 
 // kubectl is a link to the kubectl that the cluster was brought up with.
 func (c *Cluster) kubectl() string { return filepath.Join(c.State, "kubectl") }
 
-// Load imports image tarballs into the cluster's containerd.
+// Load imports image tarballs into the containerd of every node.
 func (c *Cluster) Load(ctx context.Context, files []string) error {
 	for _, file := range files {
 		start := time.Now()
-		if err := c.ctr().Import(ctx, file); err != nil {
-			return fmt.Errorf("loading %s: %w", file, err)
+		for _, n := range c.Nodes {
+			if err := ctr(n).Import(ctx, file); err != nil {
+				return fmt.Errorf("loading %s into %s: %w", file, n.Name, err)
+			}
 		}
 		c.Log("loaded %s in %s", file, time.Since(start).Round(time.Millisecond))
 	}

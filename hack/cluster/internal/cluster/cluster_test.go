@@ -133,7 +133,7 @@ func TestComponentsListenLocally(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range componentNames {
+	for _, name := range newCluster(t).componentNames() {
 		if !names[name] {
 			t.Errorf("%s is not among the components", name)
 		}

@@ -36,10 +36,11 @@ type component struct {
 
 // components returns all processes, in the order in which they are started.
 func (c *Cluster) components(paths tools.Paths) []component {
-	return []component{
-		c.etcd(paths), c.containerd(), c.apiserver(paths), c.controllerManager(paths),
-		c.scheduler(paths), c.kubelet(paths), c.proxy(paths), c.router(paths),
+	all := []component{c.etcd(paths), c.apiserver(paths), c.controllerManager(paths), c.scheduler(paths)}
+	for _, n := range c.Nodes {
+		all = append(all, containerd(n), c.kubelet(paths, n), c.proxy(paths, n), c.router(paths, n))
 	}
+	return all
 }
 
 func (c *Cluster) store() pki.Store { return pki.Store{Dir: c.PKI()} }
@@ -76,15 +77,15 @@ func (c *Cluster) etcd(paths tools.Paths) component {
 	}
 }
 
-func (c *Cluster) containerd() component {
-	config := filepath.Join(c.Main().Config(), "containerd.toml")
+func containerd(node layout.Node) component {
+	config := filepath.Join(node.Config(), "containerd.toml")
 	return component{
 		Spec: proc.Spec{
-			Name:   compContainerd,
-			Argv:   []string{"containerd", "--config", config, "--log-level", "warn"},
+			Name:   node.Component(compContainerd),
+			Argv:   node.Enter("containerd", "--config", config, "--log-level", "warn"),
 			Inputs: []string{config},
 		},
-		ready: c.ctr().Ready,
+		ready: ctr(node).Ready,
 	}
 }
 
@@ -178,51 +179,50 @@ func (c *Cluster) scheduler(paths tools.Paths) component {
 	}
 }
 
-func (c *Cluster) kubelet(paths tools.Paths) component {
-	node := c.Main()
+func (c *Cluster) kubelet(paths tools.Paths, node layout.Node) component {
 	s := c.store()
 	kubeconfig := c.componentKubeconfig("kubelet-" + node.Name)
 	config := filepath.Join(node.Config(), "kubelet.yaml")
 	return component{
 		Spec: proc.Spec{
-			Name: compKubelet,
-			Argv: []string{
+			Name: node.Component(compKubelet),
+			Argv: node.Enter(
 				paths["kubelet"],
-				"--config=" + config,
-				"--kubeconfig=" + kubeconfig,
-				"--root-dir=" + filepath.Join(node.Dir, "kubelet"),
-				"--cert-dir=" + filepath.Join(node.Dir, "kubelet", "pki"),
-				"--hostname-override=" + node.Name,
-				"--node-ip=" + node.Address,
-			},
+				"--config="+config,
+				"--kubeconfig="+kubeconfig,
+				"--root-dir="+filepath.Join(node.Dir, "kubelet"),
+				"--cert-dir="+filepath.Join(node.Dir, "kubelet", "pki"),
+				"--hostname-override="+node.Name,
+				"--node-ip="+node.Address,
+			),
 			Inputs: []string{config, kubeconfig, s.Cert("ca"), s.Cert("kubelet-serving-" + node.Name), filepath.Join(node.Config(), "resolv.conf")},
 		},
-		ready: httpReady(fmt.Sprintf("http://127.0.0.1:%d/healthz", layout.PortKubeletHealth)),
+		ready: httpReady(fmt.Sprintf("http://%s:%d/healthz", node.Health, layout.PortKubeletHealth)),
 	}
 }
 
-func (c *Cluster) proxy(paths tools.Paths) component {
-	config := filepath.Join(c.Main().Config(), "kube-proxy.yaml")
+func (c *Cluster) proxy(paths tools.Paths, node layout.Node) component {
+	config := filepath.Join(node.Config(), "kube-proxy.yaml")
 	return component{
 		Spec: proc.Spec{
-			Name:   compProxy,
-			Argv:   []string{paths["kube-proxy"], "--config=" + config},
+			Name:   node.Component(compProxy),
+			Argv:   node.Enter(paths["kube-proxy"], "--config="+config),
 			Inputs: []string{config, c.componentKubeconfig(compProxy)},
 		},
-		ready: httpReady(fmt.Sprintf("http://127.0.0.1:%d/healthz", layout.PortProxyHealth)),
+		ready: httpReady(fmt.Sprintf("http://%s:%d/healthz", node.Health, layout.PortProxyHealth)),
 	}
 }
 
-func (c *Cluster) router(paths tools.Paths) component {
+func (c *Cluster) router(paths tools.Paths, node layout.Node) component {
 	kubeconfig := c.componentKubeconfig(compRouter)
 	return component{Spec: proc.Spec{
-		Name: compRouter,
-		Argv: []string{
+		Name: node.Component(compRouter),
+		Argv: node.Enter(
 			paths["kube-router"],
-			"--kubeconfig=" + kubeconfig,
-			"--node-name=" + c.Main().Name,
-			"--service-cidr=" + layout.ServiceCIDR,
-		},
+			"--kubeconfig="+kubeconfig,
+			"--node-name="+node.Name,
+			"--service-cidr="+layout.ServiceCIDR,
+		),
 		Inputs: []string{kubeconfig},
 	}}
 }

@@ -62,6 +62,7 @@ func (c *Cluster) Down(ctx context.Context, o DownOptions) error {
 // down goes on when a step fails, so that one obstacle leaves as little as
 // possible; what counts in the end is what is left.
 func (c *Cluster) down(ctx context.Context, o DownOptions) error {
+	c.Layout = c.WithNodes(layout.MaxNodes) // whatever the cluster is thought to have
 	var errs []error
 	try := func(what string, err error) {
 		if err != nil {
@@ -71,12 +72,17 @@ func (c *Cluster) down(ctx context.Context, o DownOptions) error {
 	before, touched, err := c.firewallBefore(ctx)
 	try("reading the firewall", err)
 	c.endPods(ctx)
-	for _, name := range []string{compRouter, compProxy, compKubelet, compController, compScheduler} {
+	var first, last []string
+	for _, n := range c.Nodes {
+		first = append(first, n.Component(compRouter), n.Component(compProxy), n.Component(compKubelet))
+		last = append(last, n.Component(compContainerd))
+	}
+	for _, name := range append(first, compController, compScheduler) {
 		try("stopping "+name, c.procs.Stop(ctx, name, stopGrace))
 	}
-	sockets := c.shimSockets()
-	try("ending the pods' processes", c.killPodProcesses(ctx))
-	for _, name := range []string{compContainerd, compAPIServer, compEtcd} {
+	sockets := shimSockets(c.Nodes)
+	try("ending the pods' processes", c.killPodProcesses(ctx, layout.CgroupRoot, c.Nodes))
+	for _, name := range append(last, compAPIServer, compEtcd) {
 		try("stopping "+name, c.procs.Stop(ctx, name, stopGrace))
 	}
 	try("ending what is left", c.killMarked(ctx))
@@ -130,9 +136,9 @@ func lastLine(s string) string {
 
 // shims returns the running shims of the cluster's containerd: their command
 // line names its socket.
-func (c *Cluster) shims() ([]proc.Record, error) {
+func (c *Cluster) shims(nodes []layout.Node) ([]proc.Record, error) {
 	var found []proc.Record
-	for _, n := range c.Nodes {
+	for _, n := range nodes {
 		some, err := c.procs.FindArgument(n.Socket())
 		if err != nil {
 			return nil, err
@@ -148,8 +154,8 @@ func (c *Cluster) shims() ([]proc.Record, error) {
 
 // killPodProcesses ends the shims first, which would report the end of their
 // containers, and then every process in the pods' cgroups.
-func (c *Cluster) killPodProcesses(ctx context.Context) error {
-	shims, err := c.shims()
+func (c *Cluster) killPodProcesses(ctx context.Context, cgroupRoot string, nodes []layout.Node) error {
+	shims, err := c.shims(nodes)
 	if err != nil {
 		return err
 	}
@@ -157,7 +163,7 @@ func (c *Cluster) killPodProcesses(ctx context.Context) error {
 	for _, r := range shims {
 		errs = append(errs, c.procs.Kill(ctx, r, 0))
 	}
-	pids, err := host.CgroupProcesses(layout.CgroupRoot)
+	pids, err := host.CgroupProcesses(cgroupRoot)
 	if err != nil {
 		return errors.Join(append(errs, err)...)
 	}
@@ -202,7 +208,11 @@ func (c *Cluster) restoreHost(ctx context.Context, before baseline, touched bool
 		errs = append(errs, host.CleanFirewall(ctx, before.Chains), host.RemoveAddressSets(ctx))
 	}
 	for _, n := range c.Nodes {
-		errs = append(errs, host.RemoveBridge(ctx, n.Bridge))
+		if n.Link == nil {
+			errs = append(errs, host.RemoveBridge(ctx, n.Bridge))
+		} else {
+			errs = append(errs, host.RemoveLink(ctx, n.Link.Name))
+		}
 	}
 	errs = append(errs, host.RemoveCgroups(layout.CgroupRoot, cgroupTimeout), before.Settings.Restore())
 	return errors.Join(errs...)
@@ -210,9 +220,9 @@ func (c *Cluster) restoreHost(ctx context.Context, before baseline, touched bool
 
 // shimSockets returns the sockets of the shims, which are outside the cluster's
 // folders because containerd has no setting for it.
-func (c *Cluster) shimSockets() []string {
+func shimSockets(nodes []layout.Node) []string {
 	var out []string
-	for _, n := range c.Nodes {
+	for _, n := range nodes {
 		files, err := filepath.Glob(filepath.Join(n.RunDir, "containerd", "io.containerd.runtime.v2.task", "*", "*", "address"))
 		if err != nil {
 			continue

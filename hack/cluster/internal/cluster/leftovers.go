@@ -130,9 +130,9 @@ func (c *Cluster) leftovers(ctx context.Context, before baseline, touched bool, 
 	add("process", processes, err)
 	mounts, err := host.Mounts(c.State, c.Run)
 	add("mount", mounts, err)
-	for _, n := range c.Nodes {
-		if _, err := net.InterfaceByName(n.Bridge); err == nil {
-			add("bridge", []string{n.Bridge}, nil)
+	for _, name := range c.interfaces() {
+		if _, err := net.InterfaceByName(name); err == nil {
+			add("interface", []string{name}, nil)
 		}
 	}
 	cgroups, err := host.Cgroups(layout.CgroupRoot)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/aalis-dev/aalis-operator/hack/cluster/internal/host"
@@ -21,11 +22,7 @@ func (c *Cluster) prepareHost(ctx context.Context) error {
 	if err := c.checkOwner(); err != nil {
 		return fmt.Errorf("%w: %w", errConflict, err)
 	}
-	var bridges []string
-	for _, n := range c.Nodes {
-		bridges = append(bridges, n.Bridge)
-	}
-	if err := host.CheckAddresses([]string{layout.ClusterCIDR, layout.ServiceCIDR}, bridges); err != nil {
+	if err := host.CheckAddresses([]string{layout.ClusterCIDR, layout.ServiceCIDR}, c.interfaces()); err != nil {
 		return fmt.Errorf("%w: %w", errConflict, err)
 	}
 	chains, err := host.Chains(ctx)
@@ -42,6 +39,9 @@ func (c *Cluster) prepareHost(ctx context.Context) error {
 	if err := c.makeFolders(); err != nil {
 		return err
 	}
+	if err := writeIfChanged(nodesFile(c.Layout), fmt.Appendln(nil, len(c.Nodes)), 0o644); err != nil {
+		return err
+	}
 	host.LoadModules(ctx)
 	if !known {
 		baseline.Settings = host.ReadSettings()
@@ -52,15 +52,54 @@ func (c *Cluster) prepareHost(ctx context.Context) error {
 	if err := host.EnsureSettings(); err != nil {
 		return err
 	}
-	for _, n := range c.Nodes {
-		if err := host.EnsureBridge(ctx, n.Bridge, n.Gateway, layout.ServiceCIDR); err != nil {
-			return err
-		}
-	}
-	if err := host.EnsureFirewall(ctx, layout.ClusterCIDR, layout.ServiceCIDR); err != nil {
+	if err := host.EnsureBridge(ctx, host.Namespace{}, c.Main().Bridge, c.Main().Gateway, layout.ServiceCIDR); err != nil {
 		return err
 	}
-	return host.EnsureCgroups(layout.CgroupRoot)
+	if err := host.EnsureFirewall(ctx, host.Namespace{}, layout.ClusterCIDR, layout.ServiceCIDR); err != nil {
+		return err
+	}
+	for _, n := range c.Nodes {
+		if err := c.prepareNode(ctx, n); err != nil {
+			return fmt.Errorf("preparing node %s: %w", n.Name, err)
+		}
+	}
+	return nil
+}
+
+// prepareNode makes the parent of the node's cgroups and, unless it has the
+// machine's, its network.
+func (c *Cluster) prepareNode(ctx context.Context, n layout.Node) error {
+	if err := host.EnsureCgroups(n.CgroupRoot); err != nil {
+		return err
+	}
+	if n.Link == nil {
+		return nil
+	}
+	l := n.Link
+	return host.EnsureNode(ctx, host.Namespace{File: l.Namespace}, host.Link{
+		Name:     l.Name,
+		Near:     fmt.Sprintf("%s/%d", l.Near, l.Prefix),
+		Far:      fmt.Sprintf("%s/%d", l.Far, l.Prefix),
+		NearVia:  l.Near,
+		FarVia:   l.Far,
+		NearNode: c.Main().Address, FarNode: n.Address,
+		FarPods:   n.PodCIDR,
+		FarBridge: n.Bridge, FarGateway: n.Gateway,
+	}, layout.ClusterCIDR, layout.ServiceCIDR)
+}
+
+// interfaces are the names of the cluster's interfaces on the machine, of all
+// nodes that it may have.
+func (c *Cluster) interfaces() []string {
+	var out []string
+	for _, n := range c.WithNodes(layout.MaxNodes).Nodes {
+		if n.Link == nil {
+			out = append(out, n.Bridge)
+		} else {
+			out = append(out, n.Link.Name)
+		}
+	}
+	return out
 }
 
 func hasKube(chains []string) bool {
@@ -81,7 +120,7 @@ func (c *Cluster) killStrays(ctx context.Context) error {
 		return err
 	}
 	known := map[int]bool{}
-	for _, name := range componentNames {
+	for _, name := range c.componentNames() {
 		if r, ok := c.procs.Running(name); ok {
 			known[r.PID] = true
 		}
@@ -98,15 +137,29 @@ func (c *Cluster) killStrays(ctx context.Context) error {
 	return nil
 }
 
-// componentNames are the names of all components.
-var componentNames = []string{
+// programs are the programs of all components; the names of the first node's are the same.
+var programs = []string{
 	compEtcd, compContainerd, compAPIServer, compController, compScheduler, compKubelet, compProxy, compRouter,
+}
+
+// nodePrograms are those that each node has, in the order in which they are to be stopped.
+var nodePrograms = []string{compRouter, compProxy, compKubelet, compContainerd}
+
+// componentNames are the names of all components.
+func (c *Cluster) componentNames() []string {
+	out := slices.Clone(programs)
+	for _, n := range c.Nodes[1:] {
+		for _, kind := range nodePrograms {
+			out = append(out, n.Component(kind))
+		}
+	}
+	return out
 }
 
 // isComponent compares with the kernel's name of a process, which is cut to 15
 // bytes.
 func isComponent(comm string) bool {
-	for _, name := range componentNames {
+	for _, name := range programs {
 		if len(name) > 15 {
 			name = name[:15]
 		}

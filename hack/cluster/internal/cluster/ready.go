@@ -121,28 +121,35 @@ type condition struct {
 	Reason string `json:"reason"`
 }
 
-// nodeRegistered returns nil when the API knows the node.
-func (c *Cluster) nodeRegistered(ctx context.Context) error {
-	_, err := c.api(ctx, "/api/v1/nodes/"+c.Main().Name)
-	return err
+// nodesRegistered returns nil when the API knows all nodes.
+func (c *Cluster) nodesRegistered(ctx context.Context) error {
+	for _, n := range c.Nodes {
+		if _, err := c.api(ctx, "/api/v1/nodes/"+n.Name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// nodeReady returns nil when the node is Ready and its kubelet has said so since
-// it was started: what an earlier one said stays in the API for a while.
-func (c *Cluster) nodeReady(ctx context.Context) error {
-	path := "/api/v1/nodes/" + c.Main().Name
-	body, err := c.api(ctx, path)
-	if err != nil {
-		return err
+// nodeReady returns a check that passes when the node is Ready and its kubelet
+// has said so since it was started: what an earlier one said stays in the API for
+// a while.
+func (c *Cluster) nodeReady(n layout.Node) func(context.Context) error {
+	return func(ctx context.Context) error {
+		path := "/api/v1/nodes/" + n.Name
+		body, err := c.api(ctx, path)
+		if err != nil {
+			return err
+		}
+		if err := checkCondition(body, path, "Ready"); err != nil {
+			return err
+		}
+		started, err := c.procs.StartedAt(n.Component(compKubelet))
+		if err != nil {
+			return err
+		}
+		return checkHeartbeat(body, started)
 	}
-	if err := checkCondition(body, path, "Ready"); err != nil {
-		return err
-	}
-	started, err := c.procs.StartedAt(compKubelet)
-	if err != nil {
-		return err
-	}
-	return checkHeartbeat(body, started)
 }
 
 // checkHeartbeat reads a node and returns nil when its Ready condition is not
@@ -167,10 +174,14 @@ func checkHeartbeat(body []byte, since time.Time) error {
 	return errors.New("the kubelet has not reported since it was started")
 }
 
-// podsKnown returns nil when the kubelet knows every pod of the node, which
-// takes a moment after it was started; before that, it refuses commands in pods.
-func (c *Cluster) podsKnown(ctx context.Context) error {
-	node := c.Main().Name
+// podsKnown returns a check that passes when the kubelet knows every pod of the
+// node, which takes a moment after it was started; before that, it refuses
+// commands in pods.
+func (c *Cluster) podsKnown(n layout.Node) func(context.Context) error {
+	return func(ctx context.Context) error { return c.knowsPods(ctx, n.Name) }
+}
+
+func (c *Cluster) knowsPods(ctx context.Context, node string) error {
 	assigned, err := c.podIDs(ctx, "/api/v1/pods?fieldSelector=spec.nodeName="+node)
 	if err != nil {
 		return err

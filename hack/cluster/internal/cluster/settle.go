@@ -46,17 +46,20 @@ func (c *Cluster) applyManifests(ctx context.Context, input render.Input) (appli
 func (c *Cluster) settle(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
-	for _, step := range []struct {
+	type step struct {
 		what  string
 		check func(context.Context) error
-	}{
-		{"node " + c.Main().Name + " is Ready", c.nodeReady},
-		{"its kubelet knows its pods", c.podsKnown},
+	}
+	var steps []step
+	for _, n := range c.Nodes {
+		steps = append(steps, step{"node " + n.Name + " is Ready", c.nodeReady(n)}, step{"its kubelet knows its pods", c.podsKnown(n)})
+	}
+	for _, step := range append(steps, []step{
 		{"DNS is available", c.deploymentAvailable("kube-system", "coredns")},
 		{"kubernetes.default.svc resolves", c.dnsReady},
 		{"volumes can be claimed", c.deploymentAvailable("local-path-storage", "local-path-provisioner")},
 		{"a default StorageClass is there", c.storageReady},
-	} {
+	}...) {
 		start := time.Now()
 		if err := waitFor(ctx, nil, step.check); err != nil {
 			return fmt.Errorf("waiting until %s: %w (see %s)", step.what, err, c.Logs())

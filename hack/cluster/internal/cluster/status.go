@@ -38,15 +38,19 @@ func (c *Cluster) Status(ctx context.Context, out io.Writer) error {
 		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", comp.Name, state, pid, memory)
 	}
 	_, _ = fmt.Fprintf(w, "all processes\t\t\t%d MiB\n", total>>20)
-	for _, part := range []struct {
+	type part struct {
 		name  string
 		check func(context.Context) error
-	}{
-		{"node " + c.Main().Name, c.nodeReady},
+	}
+	var parts []part
+	for _, n := range c.Nodes {
+		parts = append(parts, part{"node " + n.Name, c.nodeReady(n)})
+	}
+	for _, part := range append(parts, []part{
 		{"name service " + layout.DNSIP, c.dnsReady},
 		{"default StorageClass", c.storageReady},
 		{"volume provisioner", c.deploymentAvailable("local-path-storage", "local-path-provisioner")},
-	} {
+	}...) {
 		state := "ready"
 		if err := part.check(ctx); err != nil {
 			state, healthy = "not ready", false
@@ -65,7 +69,7 @@ func (c *Cluster) Status(ctx context.Context, out io.Writer) error {
 // StopComponent stops one process and leaves the rest running, for tests of
 // what happens when a part fails.
 func (c *Cluster) StopComponent(ctx context.Context, name string) error {
-	if err := checkComponent(name); err != nil {
+	if err := c.checkComponent(name); err != nil {
 		return err
 	}
 	if _, ok := c.procs.Running(name); !ok {
@@ -77,7 +81,7 @@ func (c *Cluster) StopComponent(ctx context.Context, name string) error {
 
 // StartComponent starts one process that was stopped and waits until it serves.
 func (c *Cluster) StartComponent(ctx context.Context, name string) error {
-	if err := checkComponent(name); err != nil {
+	if err := c.checkComponent(name); err != nil {
 		return err
 	}
 	if !c.wasComplete() {
@@ -96,11 +100,11 @@ func (c *Cluster) StartComponent(ctx context.Context, name string) error {
 	return nil
 }
 
-func checkComponent(name string) error {
-	for _, known := range componentNames {
+func (c *Cluster) checkComponent(name string) error {
+	for _, known := range c.componentNames() {
 		if name == known {
 			return nil
 		}
 	}
-	return fmt.Errorf("no component %q; the components are %v", name, componentNames)
+	return fmt.Errorf("no component %q; the components are %v", name, c.componentNames())
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/aalis-dev/aalis-operator/hack/cluster/internal/host"
 	"github.com/aalis-dev/aalis-operator/hack/cluster/internal/images"
+	"github.com/aalis-dev/aalis-operator/hack/cluster/internal/layout"
 	"github.com/aalis-dev/aalis-operator/hack/cluster/internal/render"
 	"github.com/aalis-dev/aalis-operator/hack/cluster/internal/tools"
 )
@@ -31,13 +32,23 @@ const (
 	busyboxAlias = "aalis.local/busybox:dev"
 )
 
+// UpOptions say what kind of cluster Up makes.
+type UpOptions struct {
+	// Nodes is how many there shall be, 1 to layout.MaxNodes; 0 leaves it at what
+	// the cluster has, and makes one in a new cluster.
+	Nodes int
+}
+
 // Up brings the cluster up, or does what is missing. It returns when pods can
 // be scheduled, names resolve and volumes can be claimed.
 //
 // If that fails and the cluster was never up as a whole, what there is is taken
 // down and it is tried once more: there is nothing to lose yet. A cluster that
 // was up before is left as it is, because its data is the user's.
-func (c *Cluster) Up(ctx context.Context) error {
+func (c *Cluster) Up(ctx context.Context, o UpOptions) error {
+	if o.Nodes < 0 || o.Nodes > layout.MaxNodes {
+		return fmt.Errorf("--nodes must be between 1 and %d, got %d", layout.MaxNodes, o.Nodes)
+	}
 	if os.Geteuid() != 0 {
 		return errors.New("the cluster changes the machine's network and mounts, so that it has to be run as root; or use a cluster of your own")
 	}
@@ -61,15 +72,7 @@ func (c *Cluster) Up(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	changes, err := c.converge(ctx, paths, set)
-	if err != nil && ctx.Err() == nil && !c.wasComplete() && !errors.Is(err, errConflict) {
-		c.Log("failed: %v", err)
-		c.Log("starting over, for this cluster was never up before")
-		if err := c.down(ctx, DownOptions{}); err != nil {
-			return fmt.Errorf("cleaning up before another try: %w", err)
-		}
-		changes, err = c.converge(ctx, paths, set)
-	}
+	changes, err := c.convergeOrStartOver(ctx, o, paths, set)
 	if err != nil {
 		return err
 	}
@@ -79,6 +82,25 @@ func (c *Cluster) Up(ctx context.Context) error {
 	}
 	c.Log("the cluster is up after %s", time.Since(start).Round(100*time.Millisecond))
 	return nil
+}
+
+func (c *Cluster) convergeOrStartOver(ctx context.Context, o UpOptions, paths tools.Paths, set images.Set) (changes int, err error) {
+	try := func() (int, error) {
+		if err := c.wantNodes(ctx, o.Nodes); err != nil {
+			return 0, err
+		}
+		return c.converge(ctx, paths, set)
+	}
+	changes, err = try()
+	if err == nil || ctx.Err() != nil || c.wasComplete() || errors.Is(err, errConflict) {
+		return changes, err
+	}
+	c.Log("failed: %v", err)
+	c.Log("starting over, for this cluster was never up before")
+	if err := c.down(ctx, DownOptions{}); err != nil {
+		return 0, fmt.Errorf("cleaning up before another try: %w", err)
+	}
+	return try()
 }
 
 func (c *Cluster) wasComplete() bool {
@@ -94,11 +116,8 @@ func (c *Cluster) converge(ctx context.Context, paths tools.Paths, set images.Se
 	if err := c.ensureCredentials(); err != nil {
 		return 0, err
 	}
-	input, err := c.renderInput(set)
+	input, err := c.writeConfig(set)
 	if err != nil {
-		return 0, err
-	}
-	if err := c.writeConfig(input); err != nil {
 		return 0, err
 	}
 	if err := relink(paths["kubectl"], c.kubectl()); err != nil {
@@ -120,13 +139,18 @@ func (c *Cluster) converge(ctx context.Context, paths tools.Paths, set images.Se
 	}
 	wait, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	if err := waitFor(wait, nil, c.nodeRegistered); err != nil {
-		return changes, fmt.Errorf("waiting for the node to register: %w", err)
+	if err := waitFor(wait, nil, c.nodesRegistered); err != nil {
+		return changes, fmt.Errorf("waiting for the nodes to register: %w", err)
 	}
 	// It reads the node and may do so only since the manifests are there.
-	more, err := c.ensureAll(ctx, c.router(paths))
-	changes += more
-	if err != nil {
+	for _, n := range c.Nodes {
+		more, err := c.ensureAll(ctx, c.router(paths, n))
+		changes += more
+		if err != nil {
+			return changes, err
+		}
+	}
+	if err := c.rejoin(ctx); err != nil {
 		return changes, err
 	}
 	if err := c.settle(ctx); err != nil {
@@ -135,28 +159,27 @@ func (c *Cluster) converge(ctx context.Context, paths tools.Paths, set images.Se
 	return changes, writeIfChanged(filepath.Join(c.State, completeFile), []byte("up\n"), 0o644)
 }
 
-func (c *Cluster) renderInput(set images.Set) (render.Input, error) {
+// writeConfig writes the configuration of every node. It returns what the main
+// node's is made of, and with it the cluster's own objects.
+func (c *Cluster) writeConfig(set images.Set) (render.Input, error) {
 	resolv, err := os.ReadFile("/etc/resolv.conf")
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return render.Input{}, fmt.Errorf("reading the machine's name servers: %w", err)
 	}
-	return render.Input{
-		Layout: c.Layout, Node: c.Main(), Images: set.Names,
-		Nameservers: render.Nameservers(string(resolv)),
-	}, nil
-}
-
-func (c *Cluster) writeConfig(input render.Input) error {
-	files, err := render.Files(input)
-	if err != nil {
-		return err
-	}
-	for name, text := range files {
-		if err := writeIfChanged(name, text, 0o644); err != nil {
-			return err
+	input := render.Input{Layout: c.Layout, Images: set.Names, Nameservers: render.Nameservers(string(resolv))}
+	for _, input.Node = range c.Nodes {
+		files, err := render.Files(input)
+		if err != nil {
+			return input, err
+		}
+		for name, text := range files {
+			if err := writeIfChanged(name, text, 0o644); err != nil {
+				return input, err
+			}
 		}
 	}
-	return nil
+	input.Node = c.Main()
+	return input, nil
 }
 
 // startAll starts the components: etcd and the API server beside containerd and
@@ -173,15 +196,26 @@ func (c *Cluster) startAll(ctx context.Context, paths tools.Paths, set images.Se
 		return err
 	})
 	group.Go(func() (err error) {
-		if runtime, err = c.ensureAll(groupCtx, byName[compContainerd]); err != nil {
-			return err
+		for _, n := range c.Nodes {
+			did, err := c.ensureAll(groupCtx, byName[n.Component(compContainerd)])
+			runtime += did
+			if err != nil {
+				return err
+			}
+			if err := importImages(groupCtx, n, set); err != nil {
+				return err
+			}
 		}
-		return c.importImages(groupCtx, set)
+		return nil
 	})
 	if err := group.Wait(); err != nil {
 		return store + runtime, err
 	}
-	rest, err = c.ensureAll(ctx, byName[compController], byName[compScheduler], byName[compKubelet], byName[compProxy])
+	last := []component{byName[compController], byName[compScheduler]}
+	for _, n := range c.Nodes {
+		last = append(last, byName[n.Component(compKubelet)], byName[n.Component(compProxy)])
+	}
+	rest, err = c.ensureAll(ctx, last...)
 	return store + runtime + rest, err
 }
 
@@ -211,8 +245,8 @@ func (c *Cluster) ensureAll(ctx context.Context, all ...component) (started int,
 	return started, nil
 }
 
-func (c *Cluster) importImages(ctx context.Context, set images.Set) error {
-	ctr := c.ctr()
+func importImages(ctx context.Context, n layout.Node, set images.Set) error {
+	ctr := ctr(n)
 	if err := ctr.ImportMissing(ctx, set.All); err != nil {
 		return err
 	}

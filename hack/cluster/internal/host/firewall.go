@@ -32,7 +32,7 @@ var families = []string{"iptables", "ip6tables"}
 // forwards to and from them where the machine's policy would not. An address of
 // a Service that nothing serves is refused here: where kube-proxy has no rule for
 // it, as while the API server is away, it would go out to the machine's gateway.
-func EnsureFirewall(ctx context.Context, clusterCIDR, serviceCIDR string) error {
+func EnsureFirewall(ctx context.Context, ns Namespace, clusterCIDR, serviceCIDR string) error {
 	rules := fmt.Sprintf(`*filter
 :%[1]s - [0:0]
 :%[4]s - [0:0]
@@ -47,15 +47,15 @@ COMMIT
 COMMIT
 `, chainForward, chainPostrouting, clusterCIDR, chainOutput, serviceCIDR)
 	// Naming a chain flushes it, so that a second run changes nothing.
-	if _, err := run(ctx, rules, "iptables-restore", "-w", "--noflush"); err != nil {
+	if _, err := ns.run(ctx, rules, "iptables-restore", "-w", "--noflush"); err != nil {
 		return err
 	}
 	for _, jump := range [][3]string{{"filter", "FORWARD", chainForward}, {"filter", "OUTPUT", chainOutput}, {"nat", "POSTROUTING", chainPostrouting}} {
 		table, from, to := jump[0], jump[1], jump[2]
-		if _, err := run(ctx, "", "iptables", "-w", "-t", table, "-C", from, "-j", to); err == nil {
+		if _, err := ns.run(ctx, "", "iptables", "-w", "-t", table, "-C", from, "-j", to); err == nil {
 			continue
 		}
-		if _, err := run(ctx, "", "iptables", "-w", "-t", table, "-A", from, "-j", to); err != nil {
+		if _, err := ns.run(ctx, "", "iptables", "-w", "-t", table, "-A", from, "-j", to); err != nil {
 			return err
 		}
 	}

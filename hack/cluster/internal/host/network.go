@@ -19,9 +19,9 @@ const guardPriority = "9610"
 // EnsureBridge makes a node's bridge with its address, unless it is there. What comes from the bridge for an address
 // of a Service that kube-proxy does not translate, as while the API server is away, is unreachable: it would go out to
 // the machine's gateway, past the firewall, where kube-router accepts all that its policies allow.
-func EnsureBridge(ctx context.Context, name, address, serviceCIDR string) error {
-	if _, err := net.InterfaceByName(name); err != nil {
-		if _, err := run(ctx, "", "ip", "link", "add", "name", name, "type", "bridge"); err != nil {
+func EnsureBridge(ctx context.Context, ns Namespace, name, address, serviceCIDR string) error {
+	if !ns.has(ctx, name) {
+		if _, err := ns.run(ctx, "", "ip", "link", "add", "name", name, "type", "bridge"); err != nil {
 			return err
 		}
 	}
@@ -29,30 +29,30 @@ func EnsureBridge(ctx context.Context, name, address, serviceCIDR string) error 
 		{"ip", "address", "replace", address, "dev", name},
 		{"ip", "link", "set", "dev", name, "up"},
 	} {
-		if _, err := run(ctx, "", argv...); err != nil {
+		if _, err := ns.run(ctx, "", argv...); err != nil {
 			return err
 		}
 	}
-	if err := removeGuard(ctx); err != nil {
+	if err := removeGuard(ctx, ns); err != nil {
 		return err
 	}
-	_, err := run(ctx, "", "ip", "rule", "add", "priority", guardPriority, "iif", name, "to", serviceCIDR, "unreachable")
+	_, err := ns.run(ctx, "", "ip", "rule", "add", "priority", guardPriority, "iif", name, "to", serviceCIDR, "unreachable")
 	return err
 }
 
 // removeGuard removes the rule of EnsureBridge, if it is there.
-func removeGuard(ctx context.Context) error {
-	rules, err := run(ctx, "", "ip", "rule", "show", "priority", guardPriority)
+func removeGuard(ctx context.Context, ns Namespace) error {
+	rules, err := ns.run(ctx, "", "ip", "rule", "show", "priority", guardPriority)
 	if err != nil || strings.TrimSpace(rules) == "" {
 		return err
 	}
-	_, err = run(ctx, "", "ip", "rule", "del", "priority", guardPriority)
+	_, err = ns.run(ctx, "", "ip", "rule", "del", "priority", guardPriority)
 	return err
 }
 
 // RemoveBridge removes a bridge and the pods' interfaces that hang on it, and the rule that EnsureBridge added.
 func RemoveBridge(ctx context.Context, name string) error {
-	if err := removeGuard(ctx); err != nil {
+	if err := removeGuard(ctx, Namespace{}); err != nil {
 		return err
 	}
 	if _, err := net.InterfaceByName(name); err != nil {

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 )
 
 // Names and addresses of the one cluster that a machine can run.
@@ -53,10 +54,14 @@ const (
 	PortProxyMetrics      = 11249
 )
 
-// Node is one node of the cluster. Everything that a second node would need
-// apart from the first is here; a second one would also get a network
-// namespace of its own.
+// MaxNodes is how many nodes a cluster may have.
+const MaxNodes = 2
+
+// Node is one node of the cluster. The first has the machine's own network; the
+// second has a network namespace of its own, with a link to the machine.
 type Node struct {
+	// Number counts from 1.
+	Number int
 	// Name is the node's name in the API.
 	Name string
 	// Bridge is the name of the bridge that its pods hang on.
@@ -69,6 +74,42 @@ type Node struct {
 	PodCIDR string
 	// Dir holds the node's data (container images, kubelet); RunDir its sockets.
 	Dir, RunDir string
+	// CgroupRoot is the parent of its pods' cgroups: the kubelet removes what
+	// it does not know there.
+	CgroupRoot string
+	// Health is the address where its processes tell how they are.
+	Health string
+	// Link leads to the node's network namespace; nil for the first node.
+	Link *Link
+}
+
+// Link is a pair of interfaces between the machine and a network namespace.
+type Link struct {
+	// Namespace is the file that keeps the network namespace.
+	Namespace string
+	// Name is the machine's end; the other end is eth0.
+	Name string
+	// Near and Far are the addresses of the machine's end and of the other.
+	Near, Far string
+	// Prefix is the length of their range's prefix.
+	Prefix int
+}
+
+// Component is the name of the node's process of a kind: that of the kind for
+// the first node, with the node's number for others.
+func (n Node) Component(kind string) string {
+	if n.Number == 1 {
+		return kind
+	}
+	return fmt.Sprintf("%s-%d", kind, n.Number)
+}
+
+// Enter is the command line that starts a program in the node's network.
+func (n Node) Enter(argv ...string) []string {
+	if n.Link == nil {
+		return argv
+	}
+	return append([]string{"nsenter", "--net=" + n.Link.Namespace, "--"}, argv...)
 }
 
 // Socket is the node's containerd socket.
@@ -87,7 +128,7 @@ type Layout struct {
 	Run string
 	// Cache holds built binaries and images; it outlives the cluster.
 	Cache string
-	// Nodes has one element.
+	// Nodes has one element, or as many as WithNodes has set.
 	Nodes []Node
 }
 
@@ -136,16 +177,42 @@ func New(repo string, env Env) (Layout, error) {
 		Run:   RunDir,
 		Cache: filepath.Join(cache, "aalis-operator"),
 	}
-	l.Nodes = []Node{{
-		Name:    "aalis-1",
-		Bridge:  "aalis0",
-		Address: "10.244.0.1",
-		Gateway: "10.244.0.1/24",
-		PodCIDR: "10.244.0.0/24",
-		Dir:     filepath.Join(state, "aalis-1"),
-		RunDir:  filepath.Join(RunDir, "1"),
-	}}
-	return l, nil
+	return l.WithNodes(1), nil
+}
+
+// WithNodes is the layout with a number of nodes, from 1 to MaxNodes.
+func (l Layout) WithNodes(count int) Layout {
+	l.Nodes = nil
+	for number := 1; number <= min(max(count, 1), MaxNodes); number++ {
+		l.Nodes = append(l.Nodes, l.node(number))
+	}
+	return l
+}
+
+func (l Layout) node(number int) Node {
+	name := fmt.Sprintf("aalis-%d", number)
+	subnet := fmt.Sprintf("10.244.%d.", number-1)
+	n := Node{
+		Number:     number,
+		Name:       name,
+		Bridge:     fmt.Sprintf("aalis%d", number-1),
+		Address:    subnet + "1",
+		Gateway:    subnet + "1/24",
+		PodCIDR:    subnet + "0/24",
+		Dir:        filepath.Join(l.State, name),
+		RunDir:     filepath.Join(l.Run, strconv.Itoa(number)),
+		CgroupRoot: CgroupRoot,
+		Health:     "127.0.0.1",
+	}
+	if number > 1 {
+		n.CgroupRoot, n.Health = CgroupRoot+"/"+name, n.Address
+		n.Link = &Link{
+			Namespace: filepath.Join(n.RunDir, "network"),
+			Name:      fmt.Sprintf("aalis-link%d", number),
+			Near:      "10.244.255.1", Far: "10.244.255.2", Prefix: 30,
+		}
+	}
+	return n
 }
 
 // checkState refuses folders whose removal would hurt more than a cluster.

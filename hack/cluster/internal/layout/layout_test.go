@@ -73,7 +73,17 @@ func TestAddressesFit(t *testing.T) {
 			t.Errorf("%s is not in %s", ip, services)
 		}
 	}
-	for _, n := range l.Nodes {
+	seen := map[string]string{}
+	for _, n := range l.WithNodes(MaxNodes).Nodes {
+		for what, value := range map[string]string{
+			"name": n.Name, "bridge": n.Bridge, "address": n.Address, "range": n.PodCIDR, "folder": n.Dir, "sockets": n.RunDir,
+			"cgroup": n.CgroupRoot, "kubelet": n.Component("kubelet"),
+		} {
+			if other, taken := seen[what+value]; taken {
+				t.Errorf("nodes %s and %s have the same %s %s", other, n.Name, what, value)
+			}
+			seen[what+value] = n.Name
+		}
 		own := netip.MustParsePrefix(n.PodCIDR)
 		if !pods.Contains(own.Addr()) || !own.Contains(netip.MustParseAddr(n.Address)) {
 			t.Errorf("node %s: %s, %s, %s do not fit", n.Name, pods, own, n.Address)
@@ -88,5 +98,43 @@ func TestAddressesFit(t *testing.T) {
 		if len(n.Bridge) > 15 {
 			t.Errorf("bridge name %s is too long", n.Bridge)
 		}
+		checkLink(t, n, pods)
+	}
+}
+
+// checkLink checks that a link's addresses are in the cluster's range, so that they are not translated, and in no pod range.
+func checkLink(t *testing.T, n Node, pods netip.Prefix) {
+	t.Helper()
+	if n.Link == nil {
+		if got := n.Enter("kubelet", "--x"); len(got) != 2 {
+			t.Errorf("node %s starts %v", n.Name, got)
+		}
+		return
+	}
+	own, near := netip.MustParsePrefix(n.PodCIDR), netip.MustParseAddr(n.Link.Near)
+	between, err := near.Prefix(n.Link.Prefix)
+	if err != nil || !between.Contains(netip.MustParseAddr(n.Link.Far)) || !pods.Contains(near) || own.Overlaps(between) {
+		t.Errorf("node %s: link %+v does not fit to %s and %s: %v", n.Name, n.Link, pods, own, err)
+	}
+	if len(n.Link.Name) > 15 {
+		t.Errorf("interface name %s is too long", n.Link.Name)
+	}
+	if got := n.Enter("kubelet", "--x"); got[0] != "nsenter" || got[len(got)-1] != "--x" {
+		t.Errorf("node %s starts %v", n.Name, got)
+	}
+}
+
+func TestWithNodes(t *testing.T) {
+	l, err := New("/repo", Env{Home: "/h"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for count, want := range map[int]int{-1: 1, 0: 1, 1: 1, 2: 2, 9: MaxNodes} {
+		if got := len(l.WithNodes(count).Nodes); got != want {
+			t.Errorf("%d nodes wanted, %d made; want %d", count, got, want)
+		}
+	}
+	if l.Main() != l.WithNodes(2).Nodes[0] {
+		t.Error("a second node changes the first")
 	}
 }

@@ -10,11 +10,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -119,6 +122,11 @@ func (m Manager) start(spec Spec, fingerprint string) (<-chan struct{}, error) {
 	// A session of its own: the process is neither interrupted from the
 	// terminal nor ended with the command that started it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	// Files that this command was given without knowing, such as the lock of
+	// flock(1), are not for a process that outlives it.
+	if err := unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return nil, fmt.Errorf("keeping files from %s: %w", spec.Name, err)
+	}
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", spec.Name, err)
 	}

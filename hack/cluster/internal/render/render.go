@@ -65,7 +65,7 @@ func (in Input) values() values {
 		Config:      in.Layout.Config(),
 		Volumes:     in.Layout.Volumes(),
 		CNIPlugins:  layout.CNIPlugins,
-		CgroupRoot:  layout.CgroupRoot,
+		CgroupRoot:  in.Node.CgroupRoot,
 		ClusterCIDR: layout.ClusterCIDR,
 		DNSIP:       layout.DNSIP,
 		Domain:      layout.Domain,
