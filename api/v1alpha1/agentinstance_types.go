@@ -133,6 +133,11 @@ type AgentInstanceSpec struct {
 	// +optional
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
 
+	// podTemplate says where and how the bot's pod runs: labels, node selection, priority, pull secrets.
+	//
+	// +optional
+	PodTemplate *PodSettings `json:"podTemplate,omitempty"`
+
 	// drainTimeoutSeconds is how long running turns may take to finish before a plugin is restarted or the pod
 	// goes away.
 	//

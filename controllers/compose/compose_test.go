@@ -201,6 +201,16 @@ func TestProblems(t *testing.T) {
 				"Info Unused: ServicePreference a: spec.prefer: none of the preferred plugins is part of AgentInstance b",
 			},
 		},
+		"pod template": {
+			docs(bot("{podTemplate: {labels: {aalis.dev/instance: x, a.aalis.dev/b: x, app.kubernetes.io/name: x, team: a}, annotations: {aalis.dev/x: y, ok: y}, imagePullSecrets: [{}]}}")),
+			[]string{
+				`Error InvalidSpec: AgentInstance b: spec.podTemplate.annotations: may not have keys of aalis.dev, which are the operator's own, got "aalis.dev/x"`,
+				"Error InvalidSpec: AgentInstance b: spec.podTemplate.imagePullSecrets: must have a name in each entry, entry 1 has none",
+				`Error InvalidSpec: AgentInstance b: spec.podTemplate.labels: may not have keys of aalis.dev and app.kubernetes.io, which are the operator's own, got "a.aalis.dev/b"`,
+				`Error InvalidSpec: AgentInstance b: spec.podTemplate.labels: may not have keys of aalis.dev and app.kubernetes.io, which are the operator's own, got "aalis.dev/instance"`,
+				`Error InvalidSpec: AgentInstance b: spec.podTemplate.labels: may not have keys of aalis.dev and app.kubernetes.io, which are the operator's own, got "app.kubernetes.io/name"`,
+			},
+		},
 		"policy": {
 			docs(doc("AuthorityPolicy", "p", `{selector: {}, owners: [{platform: x}], levels: [{platform: x, userId: y}], deniedCapabilities: [""], authorityOverrides: [{capability: c}], confirmOverrides: [{capability: c, confirm: always}]}`), bot("{}")),
 			[]string{

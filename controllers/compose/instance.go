@@ -4,8 +4,10 @@
 package compose
 
 import (
+	"maps"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/aalis-dev/aalis-operator/api/v1alpha1"
 )
@@ -36,6 +38,7 @@ func (c *composer) checkInstance() {
 	if n := len(spec.Personas); n > maxPersonas {
 		c.bad(v1alpha1.ReasonInvalidSpec, "spec.personas", "may not have more than %d entries, got %d", maxPersonas, n)
 	}
+	c.checkPodTemplate(spec.PodTemplate)
 	c.oneOf("spec.logLevel", spec.LogLevel, "debug", "info", "warn", "error")
 	c.oneOf("spec.language", spec.Language, "en", "zh-CN")
 	c.oneOf("spec.state", string(spec.State), string(v1alpha1.DesiredStateRunning), string(v1alpha1.DesiredStateSuspended))
@@ -48,5 +51,31 @@ func (c *composer) checkInstance() {
 func (c *composer) oneOf(path, value string, allowed ...string) {
 	if value != "" && !slices.Contains(allowed, value) {
 		c.bad(v1alpha1.ReasonInvalidSpec, path, "must be one of %s, got %q", list(allowed), value)
+	}
+}
+
+// checkPodTemplate checks that what the pod gets is none of the operator's own.
+func (c *composer) checkPodTemplate(s *v1alpha1.PodSettings) {
+	if s == nil {
+		return
+	}
+	ours := func(key string) bool {
+		domain, _, ok := strings.Cut(key, "/")
+		return ok && (domain == v1alpha1.GroupName || strings.HasSuffix(domain, "."+v1alpha1.GroupName))
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.Labels)) {
+		if ours(key) || strings.HasPrefix(key, "app.kubernetes.io/") {
+			c.bad(v1alpha1.ReasonInvalidSpec, "spec.podTemplate.labels", "may not have keys of aalis.dev and app.kubernetes.io, which are the operator's own, got %q", key)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.Annotations)) {
+		if ours(key) {
+			c.bad(v1alpha1.ReasonInvalidSpec, "spec.podTemplate.annotations", "may not have keys of aalis.dev, which are the operator's own, got %q", key)
+		}
+	}
+	for i, r := range s.ImagePullSecrets {
+		if r.Name == "" {
+			c.bad(v1alpha1.ReasonInvalidSpec, "spec.podTemplate.imagePullSecrets", "must have a name in each entry, entry %d has none", i+1)
+		}
 	}
 }

@@ -68,6 +68,11 @@ func (c *composer) checkTenantInstance(p v1alpha1.TenantPolicy) {
 	if p.Spec.Unsafe == v1alpha1.DenyAddresses && spec.Unsafe != nil && *spec.Unsafe != (v1alpha1.UnsafeSettings{}) {
 		c.notAllowed(p, c.object, "spec.unsafe", "taking protection away", []string{"nothing of it"})
 	}
+	if s := spec.PodTemplate; s != nil {
+		for _, secret := range s.ImagePullSecrets {
+			c.checkTenantSecret(p, c.object, "spec.podTemplate.imagePullSecrets", secret.Name)
+		}
+	}
 	if s := spec.Storage; s != nil && s.Redis != nil && s.Redis.PasswordSecretRef != nil {
 		c.checkTenantSecret(p, c.object, "spec.storage.redis.passwordSecretRef.name", s.Redis.PasswordSecretRef.Name)
 	}

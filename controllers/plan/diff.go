@@ -118,6 +118,7 @@ func (d *differ) spec(before, after Target) {
 	a, b := before.Spec, after.Spec
 	d.check(Restart, "image", cmp.Or(before.Image, a.Image), cmp.Or(after.Image, b.Image))
 	d.check(Restart, "resources", a.Resources, b.Resources)
+	d.check(Restart, "pod template", a.PodTemplate, b.PodTemplate)
 	d.check(Restart, "storage", storage(a), storage(b))
 	d.check(Restart, "run state", cmp.Or(a.State, v1alpha1.DesiredStateRunning), cmp.Or(b.State, v1alpha1.DesiredStateRunning))
 	d.check(Restart, "drain timeout", before.Config.DrainTimeoutSeconds, after.Config.DrainTimeoutSeconds)

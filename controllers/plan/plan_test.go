@@ -118,7 +118,8 @@ func TestDiff(t *testing.T) {
 		"storage said aloud": {nothing, func(x *Target) {
 			x.Spec.Storage, x.Spec.State = &v1alpha1.StorageSpec{Type: v1alpha1.StorageMemory}, v1alpha1.DesiredStateRunning
 		}, "None"},
-		"storage": {nothing, func(x *Target) { x.Spec.Storage = &v1alpha1.StorageSpec{Type: "Redis"} }, "Restart: storage"},
+		"storage":      {nothing, func(x *Target) { x.Spec.Storage = &v1alpha1.StorageSpec{Type: "Redis"} }, "Restart: storage"},
+		"pod template": {nothing, func(x *Target) { x.Spec.PodTemplate = &v1alpha1.PodSettings{PriorityClassName: "high"} }, "Restart: pod template"},
 		"volume": {
 			func(x *Target) { x.Spec.Storage = &v1alpha1.StorageSpec{Type: v1alpha1.StorageSQLite} },
 			func(x *Target) {

@@ -86,6 +86,15 @@ func full(t testing.TB) Input {
 			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("0.1")},
 			Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("512Mi")},
 		},
+		PodTemplate: &v1alpha1.PodSettings{
+			Labels: map[string]string{"team": "a", "aalis.dev/instance": "not-ours"}, Annotations: map[string]string{"note": "x"},
+			NodeSelector: map[string]string{"disk": "ssd"}, PriorityClassName: "high",
+			Tolerations:      []corev1.Toleration{{Key: "bots", Operator: corev1.TolerationOpExists}},
+			ImagePullSecrets: []v1alpha1.LocalReference{{Name: "pull"}},
+			TopologySpreadConstraints: []corev1.TopologySpreadConstraint{{
+				MaxSkew: 1, TopologyKey: "kubernetes.io/hostname", WhenUnsatisfiable: corev1.ScheduleAnyway,
+			}},
+		},
 		Network: &v1alpha1.NetworkSpec{Egress: []networkingv1.NetworkPolicyEgressRule{{
 			To: []networkingv1.NetworkPolicyPeer{{IPBlock: &networkingv1.IPBlock{CIDR: "192.168.7.0/24"}}},
 		}}},

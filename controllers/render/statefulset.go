@@ -54,6 +54,7 @@ func statefulSet(in Input, image string, ports []servedPort) *appsv1.StatefulSet
 			},
 		},
 	}
+	mergePodSettings(&set.Spec.Template, instance.Spec.PodTemplate)
 	if claim := dataClaim(instance); claim != nil {
 		set.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{*claim}
 		set.Spec.PersistentVolumeClaimRetentionPolicy = claimRetention(instance.Spec.Storage)
