@@ -45,6 +45,23 @@ func (b *bot) unsaved(why string) {
 	}
 }
 
+// reaches waits until the bot reaches its store again: the client of a server that was away for long tries it once a second.
+func (b *bot) reaches() {
+	b.t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.After(kerneltest.Patience); ; {
+		if _, err := b.backend().FullHistory(b.t.Context(), session, 1); err == nil {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-deadline:
+			b.t.Fatalf("the store is not reached again\n%s", b.Logs)
+		}
+	}
+}
+
 // redisServer is a real server on loopback.
 type redisServer struct {
 	t    *testing.T
@@ -129,6 +146,7 @@ func TestRedis(t *testing.T) {
 			tc.spoil(s)
 			b.unsaved(tc.why)
 			tc.mend(s)
+			b.reaches()
 			if tc.forgets {
 				b.goesOn()
 				return
