@@ -74,6 +74,7 @@ type turn struct {
 	open     bool // the line on the output is not ended
 	answered chan struct{}
 	ended    chan struct{}
+	asked    chan struct{} // of room one: the bot waits for an answer to a question
 	notice   bool
 }
 
@@ -124,7 +125,7 @@ func (c *Console) Run(ctx, cut context.Context) error {
 			if strings.TrimSpace(line) == "" {
 				continue
 			}
-			if err := c.Ask(cut, line); err != nil {
+			if err := c.ask(cut, line, lines); err != nil {
 				if !errors.Is(err, ErrFailed) {
 					return err
 				}
@@ -157,26 +158,35 @@ func (c *Console) lines(ctx context.Context) (<-chan string, *error) {
 	return lines, &failed
 }
 
-// Ask sends one message and returns when its turn has ended.
+// Ask sends one message and returns when its turn has ended. A question that the bot has meanwhile is answered with nothing,
+// which refuses: there is nobody to answer it.
 func (c *Console) Ask(ctx context.Context, text string) error {
+	none := make(chan string)
+	close(none)
+	return c.ask(ctx, text, none)
+}
+
+// ask is Ask with the lines that answer questions of the bot.
+func (c *Console) ask(ctx context.Context, text string, lines <-chan string) error {
 	c.mu.Lock()
 	root := c.root
 	if root == nil {
 		c.mu.Unlock()
 		return ErrNotRunning
 	}
-	c.turns++
-	t := &turn{id: fmt.Sprintf("cli-%d", c.turns), answered: make(chan struct{}), ended: make(chan struct{})}
+	t := &turn{id: c.nextID(), answered: make(chan struct{}), ended: make(chan struct{}), asked: make(chan struct{}, 1)}
 	c.turn = t
 	c.mu.Unlock()
 	if _, ok := gateway.Service.Get(root); !ok {
 		return ErrNotRunning
 	}
-	message.Inbound.Emit(ctx, root, message.Incoming{
-		Content: text, SessionID: Session, Platform: Platform, UserID: UserID,
-		MessageID: t.id, TurnID: t.id, SessionType: message.SessionPrivate, TriggerType: message.TriggerDirect,
+	message.Inbound.Emit(ctx, root, incoming(t.id, text))
+	err := t.wait(ctx, lines, func(line string) {
+		c.mu.Lock()
+		id := c.nextID()
+		c.mu.Unlock()
+		message.Inbound.Emit(ctx, root, incoming(id, line))
 	})
-	err := t.wait(ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.turn = nil
@@ -192,14 +202,37 @@ func (c *Console) Ask(ctx context.Context, text string) error {
 	return err
 }
 
-// wait returns when the turn has ended, or a moment after it was answered.
-func (t *turn) wait(ctx context.Context) error {
-	select {
-	case <-t.ended:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("waiting for the answer: %w", context.Cause(ctx))
-	case <-t.answered:
+// nextID names the next message; the lock is held.
+func (c *Console) nextID() string {
+	c.turns++
+	return fmt.Sprintf("cli-%d", c.turns)
+}
+
+func incoming(id, text string) message.Incoming {
+	return message.Incoming{
+		Content: text, SessionID: Session, Platform: Platform, UserID: UserID,
+		MessageID: id, TurnID: id, SessionType: message.SessionPrivate, TriggerType: message.TriggerDirect,
+	}
+}
+
+// wait returns when the turn has ended, or a moment after it was answered. While the bot waits for an answer to a question the
+// next line is that answer.
+func (t *turn) wait(ctx context.Context, lines <-chan string, answer func(line string)) error {
+	var next <-chan string // lines while a question is open
+	for done := false; !done; {
+		select {
+		case <-t.ended:
+			return nil
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for the answer: %w", context.Cause(ctx))
+		case <-t.answered:
+			done = true
+		case <-t.asked:
+			next = lines
+		case line := <-next: // nothing once the input has ended
+			next = nil
+			answer(line)
+		}
 	}
 	grace := time.NewTimer(endGrace)
 	defer grace.Stop()
@@ -241,6 +274,17 @@ func (c *Console) outgoing(o message.Outgoing) {
 			t.open = false
 		}
 		c.speak(content)
+	}
+	if o.Interim {
+		if t.open {
+			c.print("\n")
+			t.open = false
+		}
+		select {
+		case t.asked <- struct{}{}:
+		default:
+		}
+		return
 	}
 	t.notice = o.Source == message.FromSystem
 	closeOnce(t.answered)
