@@ -21,6 +21,12 @@ import (
 // once; nobody answers a hundred questions.
 const maxWaiting = 32
 
+// doubled is how soon after an answer a yes is taken to have been said twice: nobody reads another question in that time.
+const doubled = 700 * time.Millisecond
+
+// maxAnswered bounds the sessions of which the last answer is remembered.
+const maxAnswered = 1024
+
 // noticeTimeout bounds how long showing a text may take.
 const noticeTimeout = 30 * time.Second
 
@@ -41,7 +47,7 @@ type coordinator struct {
 
 // CreateChannel implements confirm.Coordinator.
 func (c *coordinator) CreateChannel(deliver confirm.Deliver) confirm.Channel {
-	ch := &channel{k: c.k, after: c.after, deliver: deliver, queues: map[string][]*question{}, gone: make(chan struct{})}
+	ch := &channel{k: c.k, after: c.after, deliver: deliver, queues: map[string][]*question{}, answered: map[string]time.Time{}, gone: make(chan struct{})}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.disposed {
@@ -73,6 +79,8 @@ type channel struct {
 
 	mu     sync.Mutex
 	queues map[string][]*question // by session; the first is being asked
+	// answered is when the last answer of a session was taken, as far as that was a moment ago.
+	answered map[string]time.Time
 }
 
 // question is one request that waits for its answer.
@@ -80,7 +88,8 @@ type question struct {
 	r      access.ConfirmRequest
 	head   chan struct{}             // closed when it is the first of its session
 	answer chan access.ConfirmAnswer // of room one, so that who answers never waits
-	asked  bool                      // it has been shown; guarded by channel.mu
+	again  chan struct{}             // of room one: it is to be shown once more
+	asked  bool                      // it is being shown or has been; guarded by channel.mu
 }
 
 // Dispose implements confirm.Channel.
@@ -97,7 +106,7 @@ func (c *channel) isDisposed() bool {
 
 // Handle implements confirm.Channel. A question waits without a limit of its own until it is the first of its session.
 func (c *channel) Handle(ctx context.Context, r access.ConfirmRequest) (access.ConfirmAnswer, error) {
-	q := &question{r: r, head: make(chan struct{}), answer: make(chan access.ConfirmAnswer, 1)}
+	q := &question{r: r, head: make(chan struct{}), answer: make(chan access.ConfirmAnswer, 1), again: make(chan struct{}, 1)}
 	if err := c.join(q); err != nil {
 		return access.ConfirmAnswer{}, err
 	}
@@ -114,15 +123,21 @@ func (c *channel) Handle(ctx context.Context, r access.ConfirmRequest) (access.C
 	}
 	fired, stop := c.after(timeout)
 	defer stop()
-	select {
-	case answer := <-q.answer:
-		return answer, nil
-	case <-fired:
-		return c.tooLate(ctx, q), nil
-	case <-c.gone:
-		return access.ConfirmAnswer{}, errDisposed
-	case <-ctx.Done():
-		return access.ConfirmAnswer{}, ctx.Err()
+	for {
+		select {
+		case answer := <-q.answer:
+			return answer, nil
+		case <-q.again:
+			if err := c.ask(ctx, q); err != nil {
+				return access.ConfirmAnswer{}, err
+			}
+		case <-fired:
+			return c.tooLate(ctx, q), nil
+		case <-c.gone:
+			return access.ConfirmAnswer{}, errDisposed
+		case <-ctx.Done():
+			return access.ConfirmAnswer{}, ctx.Err()
+		}
 	}
 }
 
@@ -167,9 +182,12 @@ func (c *channel) remove(q *question) {
 	}
 }
 
-// ask shows a question. It can be answered from when it has been shown, so that who says yes twice to one question does not
-// say it to the next.
+// ask shows a question. It can be answered from the moment before it is shown, since an answer may be quicker than the news that
+// the question has arrived.
 func (c *channel) ask(ctx context.Context, q *question) error {
+	c.mu.Lock()
+	q.asked = true
+	c.mu.Unlock()
 	lang, what := i18n.Of(c.k), operation(q.r.Capability)
 	text := i18n.ConfirmSession(what, int(grantFor/time.Minute)).In(lang)
 	if q.r.Confirm == access.ConfirmAlways {
@@ -177,13 +195,7 @@ func (c *channel) ask(ctx context.Context, q *question) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, noticeTimeout)
 	defer cancel()
-	if err := c.deliver(ctx, q.r.Request, text); err != nil {
-		return err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	q.asked = true
-	return nil
+	return c.deliver(ctx, q.r.Request, text)
 }
 
 // tooLate ends a question that nobody has answered. An answer that came in this very moment still counts.
@@ -202,8 +214,9 @@ func (c *channel) tooLate(ctx context.Context, q *question) access.ConfirmAnswer
 	return access.ConfirmAnswer{}
 }
 
-// Feed implements confirm.Channel. A yes to a question that is not shown yet was said to an earlier one: it has no effect, and
-// yet goes nowhere else, since a model that sees it would begin a new turn.
+// Feed implements confirm.Channel. A yes that comes at once after another answer, or before the question is shown, was said to
+// the question before: it has no effect, the question is shown once more, and the message goes nowhere else, since a model that
+// sees it would begin a new turn.
 func (c *channel) Feed(sessionID, platform, userID, text string) (taken bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -215,12 +228,38 @@ func (c *channel) Feed(sessionID, platform, userID, text string) (taken bool) {
 	if q.r.UserID != userID || q.r.Platform != platform {
 		return false
 	}
-	if !q.asked {
-		return parse(text, q.r.Confirm).Allowed
+	answer, now := parse(text, q.r.Confirm), c.k.Now()
+	last, before := c.answered[sessionID]
+	switch twice := before && now.Sub(last) < doubled && now.Sub(last) >= 0; {
+	case answer.Allowed && (twice || !q.asked):
+		if q.asked {
+			select {
+			case q.again <- struct{}{}:
+			default:
+			}
+		}
+		return true
+	case !q.asked:
+		return false
 	}
 	c.remove(q)
-	q.answer <- parse(text, q.r.Confirm)
+	c.remember(sessionID, now)
+	q.answer <- answer
 	return true
+}
+
+// remember notes when a session had its last answer, and forgets what is no longer a moment ago. The caller holds mu.
+func (c *channel) remember(sessionID string, now time.Time) {
+	if len(c.answered) >= maxAnswered {
+		for id, at := range c.answered {
+			if now.Sub(at) >= doubled {
+				delete(c.answered, id)
+			}
+		}
+	}
+	if len(c.answered) < maxAnswered {
+		c.answered[sessionID] = now
+	}
 }
 
 // parse reads an answer. Whatever is neither a yes nor a yes for the session is a no.

@@ -237,6 +237,7 @@ func TestOneAtATime(t *testing.T) {
 	}
 	b.shown()
 	b.asked()
+	b.Clock.Advance(doubled)
 	b.send("s", "ann", "YS")
 	if r := next(t, third); !r.answer.Allowed || r.answer.ForSession != 0 {
 		t.Errorf("what must be confirmed always: got %+v", r)
@@ -276,53 +277,68 @@ func (b *bot) waiting(session string, n int) {
 	}
 }
 
-// TestYesTwice: a second yes to one question does not answer the next, and reaches nobody else.
+// TestYesTwice: a second yes to one question does not answer the next, which is shown once more, and reaches nobody else. Once
+// there was time to read it, a yes counts; a no counts at once.
 func TestYesTwice(t *testing.T) {
+	for _, last := range []string{"Y", "n"} {
+		b := start(t)
+		first := b.confirm(context.Background(), request("s", "u", "tool:a", access.ConfirmSession))
+		b.shown()
+		b.asked()
+		second := b.confirm(context.Background(), request("s", "u", "tool:b", access.ConfirmSession))
+		b.waiting("s", 2)
+		if b.send("s", "u", "Y") {
+			t.Error("an answer goes on")
+		}
+		if r := next(t, first); !r.answer.Allowed {
+			t.Errorf("got %+v", r)
+		}
+		b.shown()
+		b.asked()
+		if b.send("s", "u", "Y") {
+			t.Error("a second yes goes on")
+		}
+		if again := b.shown(); !strings.Contains(again.Content, "b must be confirmed") {
+			t.Errorf("got %+v", again)
+		}
+		select {
+		case r := <-second:
+			t.Errorf("a second yes answered the next question: %+v", r)
+		default:
+		}
+		if last == "Y" {
+			b.Clock.Advance(doubled)
+		}
+		if b.send("s", "u", last) {
+			t.Error("an answer goes on")
+		}
+		if r := next(t, second); r.answer.Allowed != (last == "Y") {
+			t.Errorf("%s: got %+v", last, r)
+		}
+	}
+}
+
+// TestAnswerBeforeTheQuestionIsShown: an answer that is quicker than the delivery of its question counts; one from before the
+// question was its session's first does not.
+func TestAnswerBeforeTheQuestionIsShown(t *testing.T) {
 	b := start(t)
-	c := (&coordinator{k: b.Root(), after: b.alarm.after}).CreateChannel(func(_ context.Context, _ access.Request, text string) error {
-		b.exit.said <- message.Outgoing{Content: text}
-		if strings.HasPrefix(text, "slow") {
-			<-b.exit.said // shown only once the test has had its say
+	var c confirm.Channel
+	c = (&coordinator{k: b.Root(), after: b.alarm.after}).CreateChannel(func(_ context.Context, r access.Request, _ string) error {
+		if !c.Feed(r.SessionID, r.Platform, r.UserID, "Y") {
+			t.Error("the answer is not taken")
 		}
 		return nil
 	})
-	ask := func(capability string) <-chan result {
-		out := make(chan result, 1)
-		go func() {
-			answer, err := c.Handle(context.Background(), request("s", "u", capability, access.ConfirmSession))
-			out <- result{answer, err}
-		}()
-		return out
+	answer, err := c.Handle(context.Background(), request("s", "u", "tool:a", access.ConfirmSession))
+	if err != nil || !answer.Allowed {
+		t.Errorf("got %+v, %v", answer, err)
 	}
-	first := ask("tool:a")
-	b.shown()
-	b.asked()
-	b.exit.said = make(chan message.Outgoing)
-	second := ask("tool:slow")
-	for c.(*channel).length("s") != 2 {
-		time.Sleep(time.Millisecond)
+	q := &question{r: request("t", "u", "tool:b", access.ConfirmSession), head: make(chan struct{}), answer: make(chan access.ConfirmAnswer, 1)}
+	if err := c.(*channel).join(q); err != nil {
+		t.Fatal(err)
 	}
-	if !c.Feed("s", "p", "u", "Y") {
-		t.Error("an answer is not taken")
-	}
-	next(t, first)
-	if !c.Feed("s", "p", "u", "Y") {
-		t.Error("a second yes goes on")
-	}
-	if c.Feed("s", "p", "u", "and then?") {
-		t.Error("another message is taken before the question is shown")
-	}
-	b.shown()
-	b.exit.said <- message.Outgoing{}
-	b.asked()
-	select {
-	case r := <-second:
-		t.Errorf("a second yes answered the next question: %+v", r)
-	default:
-	}
-	c.Feed("s", "p", "u", "n")
-	if r := next(t, second); r.answer.Allowed {
-		t.Errorf("got %+v", r)
+	if !c.Feed("t", "p", "u", "Y") || c.Feed("t", "p", "u", "hello") || len(q.answer) != 0 {
+		t.Error("a question that is not shown yet was answered")
 	}
 }
 
@@ -442,6 +458,7 @@ func TestManySessions(t *testing.T) {
 		answering.Go(func() {
 			for ctx.Err() == nil {
 				c.Feed(session, "p", "stranger", "Y")
+				b.Clock.Advance(doubled)
 				c.Feed(session, "p", session, text)
 				time.Sleep(10 * time.Microsecond)
 			}
