@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -54,10 +55,13 @@ spec: {selector: {}, owners: [{platform: onebot, userId: "%d"}]}
 		"bots.yaml": bot("one", commit) + "---\n" + bot("two", commit),
 	}
 	if commit%4 == 3 {
-		out["guest.yaml"] = bot("guest", commit)
+		out["guest.yaml"] = bot(guest(commit), commit)
 	}
 	return out
 }
+
+// guest has another name each time: nothing here collects the children of a bot that has gone.
+func guest(commit int) string { return fmt.Sprintf("guest-%d", commit) }
 
 func mark(commit int) string { return fmt.Sprintf("commit-%d", commit) }
 
@@ -82,6 +86,7 @@ func TestFlux(t *testing.T) {
 	startFlux(t)
 	repo := newRepository(t)
 	source, kustomization := declared(t, ns)
+	begin := time.Now()
 	for commit := range commits() {
 		// Nothing acknowledges until Flux has applied the commit and waits. The first commit has nobody to silence.
 		node.Behave(t, testenv.Behaviour{Silent: true})
@@ -113,7 +118,10 @@ func TestFlux(t *testing.T) {
 			return
 		}
 	}
+	t.Logf("%d commits in %s", commits(), time.Since(begin).Round(time.Second))
+	begin = time.Now()
 	gone(t, kustomization)
+	t.Logf("all of it removed in %s", time.Since(begin).Round(100*time.Millisecond))
 	var left v1alpha1.AgentInstanceList
 	testenv.Eventually(t, func() error {
 		if err := env.Client().List(t.Context(), &left, client.InNamespace(ns)); err != nil {
@@ -132,7 +140,7 @@ func TestFlux(t *testing.T) {
 func names(commit int) []string {
 	out := []string{"one", "two"}
 	if commit%4 == 3 {
-		out = append(out, "guest")
+		out = append(out, guest(commit))
 	}
 	return out
 }

@@ -4,8 +4,13 @@
 package gitops
 
 import (
+	"errors"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/aalis-dev/aalis-operator/api/v1alpha1"
@@ -134,4 +139,39 @@ func TestReplica(t *testing.T) {
 	}
 	node.Behave(t, testenv.Behaviour{})
 	becomes(t, current, replica)
+}
+
+// TestMadeAnew: a bot that is deleted and declared again, as when a commit is reverted twice, is not called failed because
+// the former one's objects have not all been collected.
+func TestMadeAnew(t *testing.T) {
+	ns := env.Namespace(t)
+	env.StartNode(t, ns)
+	operator := env.StartOperator(t, []string{ns}, nil)
+	f := newFamily(ns)
+	env.Create(t, f.all()...)
+	becomes(t, current, f.bot)
+	if err := env.Client().Delete(t.Context(), f.bot); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, func() error {
+		if err := env.Client().Get(t.Context(), client.ObjectKeyFromObject(f.bot), f.bot); err == nil {
+			return errors.New("the bot is still there")
+		}
+		return nil
+	})
+	again := testenv.Instance(ns, f.bot.Name)
+	env.Create(t, again)
+	operator.Quiet(t)
+	is(t, inProgress, again)
+	// Nothing collects garbage here but the test.
+	for _, child := range []client.Object{
+		&corev1.ServiceAccount{}, &corev1.ConfigMap{}, &corev1.Service{}, &rbacv1.Role{}, &rbacv1.RoleBinding{},
+		&networkingv1.NetworkPolicy{}, &appsv1.StatefulSet{}, &v1alpha1.AgentReplica{},
+	} {
+		err := env.Client().DeleteAllOf(t.Context(), child, client.InNamespace(ns), client.MatchingLabels{v1alpha1.LabelInstance: again.Name})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	becomes(t, current, again)
 }
