@@ -80,10 +80,10 @@ chart-lint: ## Lint the chart and validate what it renders.
 
 test-unit: ## Unit tests with -race, some of them against a real Redis.
 	command -v redis-server >/dev/null || go run ./hack/cluster packages redis-server
-	go test -race -p $(P) $$(go list ./... | grep -v -e /test/e2e -e /test/kubectl -e aalis-operator/controllers)
+	go test -race -p $(P) $$(go list ./... | grep -v -e /test/e2e -e /test/gitops -e /test/kubectl -e /test/upgrade -e aalis-operator/controllers)
 
 test-envtest: ## The operator's tests, with a real kube-apiserver where controllers need one.
-	KUBEBUILDER_ASSETS="$$(go run ./hack/cluster binaries --only envtest)" go test -race -p 1 -timeout 20m ./controllers/... ./test/kubectl
+	KUBEBUILDER_ASSETS="$$(go run ./hack/cluster binaries --only envtest)" go test -race -p 1 -timeout 20m ./controllers/... ./test/gitops ./test/kubectl ./test/upgrade
 
 test-e2e: cluster images deploy ## End to end on the cluster, with real pods.
 	source hack/cluster-env.sh && AALIS_E2E_KUBECONFIG="$$KUBECONFIG" AALIS_E2E_KUBECTL="$$KUBECTL" AALIS_E2E_IMAGES="$${IMAGE_PREFIX:-aalis-dev}:$$(cat out/images/tag)" \

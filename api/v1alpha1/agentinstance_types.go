@@ -344,10 +344,11 @@ type AgentInstanceStatus struct {
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// observedGeneration is the generation of the spec that this status is about.
+	// observedGeneration is the generation of the spec that this status is about. It is -1 until the
+	// operator has looked at the object, so that no tool takes the object for done.
 	//
 	// +optional
-	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Minimum=-1
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 
 	// state of the bot.
@@ -440,6 +441,7 @@ type AgentInstance struct {
 	// status is what is known of the bot.
 	//
 	// +optional
+	// +default={"observedGeneration":-1}
 	Status AgentInstanceStatus `json:"status,omitempty,omitzero"`
 }
 

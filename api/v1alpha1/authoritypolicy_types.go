@@ -305,6 +305,7 @@ type AuthorityPolicy struct {
 	// status says how far the policy has reached the bots that it selects.
 	//
 	// +optional
+	// +default={"observedGeneration":-1}
 	Status ObjectStatus `json:"status,omitempty,omitzero"`
 }
 

@@ -214,10 +214,11 @@ type ObjectStatus struct {
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// observedGeneration is the generation of the spec that this status is about.
+	// observedGeneration is the generation of the spec that this status is about. It is -1 until the
+	// operator has looked at the object, so that no tool takes the object for done.
 	//
 	// +optional
-	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Minimum=-1
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 
 	// usage counts the bots that use this object.
@@ -278,6 +279,7 @@ type Persona struct {
 	// status says how far the persona has reached the bots that use it.
 	//
 	// +optional
+	// +default={"observedGeneration":-1}
 	Status PersonaStatus `json:"status,omitempty,omitzero"`
 }
 

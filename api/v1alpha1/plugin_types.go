@@ -72,10 +72,11 @@ type PluginStatusSummary struct {
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// observedGeneration is the generation of the spec that this status is about.
+	// observedGeneration is the generation of the spec that this status is about. It is -1 until the
+	// operator has looked at the object, so that no tool takes the object for done.
 	//
 	// +optional
-	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Minimum=-1
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 
 	// state is the worst state over the bots that use the plugin.
@@ -137,6 +138,7 @@ type Plugin struct {
 	// status is what is known of the plugin over all the bots that use it.
 	//
 	// +optional
+	// +default={"observedGeneration":-1}
 	Status PluginStatusSummary `json:"status,omitempty,omitzero"`
 }
 

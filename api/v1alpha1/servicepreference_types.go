@@ -107,6 +107,7 @@ type ServicePreference struct {
 	// status says how far the preference has reached the bots that it selects.
 	//
 	// +optional
+	// +default={"observedGeneration":-1}
 	Status ObjectStatus `json:"status,omitempty,omitzero"`
 }
 

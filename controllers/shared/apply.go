@@ -143,6 +143,9 @@ func checkOwner(desired, live client.Object, kind string) error {
 	if want == nil {
 		return fmt.Errorf("%s %s has no controller owner reference", kind, desired.GetName())
 	}
+	if formerSelf(want, have) {
+		return fmt.Errorf("%s %s of the former %s: %w", kind, live.GetName(), want.Kind, ErrTerminating)
+	}
 	if have == nil || have.UID != want.UID {
 		return &NotOwnedError{Kind: kind, Namespace: live.GetNamespace(), Name: live.GetName()}
 	}
@@ -150,6 +153,12 @@ func checkOwner(desired, live client.Object, kind string) error {
 		return fmt.Errorf("%s %s: %w", kind, live.GetName(), ErrTerminating)
 	}
 	return nil
+}
+
+// formerSelf tells whether an object's controller is one of the same name that was deleted and made anew, as when a commit
+// is reverted: the garbage collector is about to remove the object.
+func formerSelf(want, have *metav1.OwnerReference) bool {
+	return have != nil && have.UID != want.UID && have.APIVersion == want.APIVersion && have.Kind == want.Kind && have.Name == want.Name
 }
 
 // holds tells whether the cached object needs no write. An object of which only the metadata are known always does.

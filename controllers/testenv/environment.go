@@ -32,6 +32,9 @@ const assetsVariable = "KUBEBUILDER_ASSETS"
 // Environment is the control plane of one test package. The zero value is ready; declare one in the package's tests and
 // call Run from TestMain. It starts with the first test that needs it.
 type Environment struct {
+	// NoCRDs leaves the kinds of aalis.dev to the tests to install.
+	NoCRDs bool
+
 	once sync.Once
 	err  error
 
@@ -76,8 +79,12 @@ func (e *Environment) start() error {
 	if err != nil {
 		return err
 	}
+	var crds []string
+	if !e.NoCRDs {
+		crds = append(crds, filepath.Join(root, "config", "crd", "bases"))
+	}
 	e.server = &envtest.Environment{
-		CRDDirectoryPaths:        []string{filepath.Join(root, "config", "crd", "bases")},
+		CRDDirectoryPaths:        crds,
 		ErrorIfCRDPathMissing:    true,
 		ControlPlaneStartTimeout: time.Minute,
 		ControlPlaneStopTimeout:  time.Minute,

@@ -148,13 +148,18 @@ func TestAnswersWhileTheAPIServerIsDown(t *testing.T) {
 // askDirectly asks a bot at its address on the cluster's bridge, with no help of the API server.
 func askDirectly(ctx context.Context, t *testing.T, url, text string) {
 	t.Helper()
+	askWith(ctx, t, &http.Client{Timeout: 10 * time.Second}, url, text)
+}
+
+// askWith is askDirectly with a client of one's own.
+func askWith(ctx context.Context, t *testing.T, client *http.Client, url, text string) {
+	t.Helper()
 	body, err := json.Marshal(map[string]any{"model": "hello", "messages": []map[string]string{{"role": "user", "content": text}}})
 	must(t, err)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	must(t, err)
 	req.Header.Set("Authorization", "Bearer token-of-alice")
 	req.Header.Set("Content-Type", "application/json")
-	client := &http.Client{Timeout: 10 * time.Second}
 	resp, err := client.Do(req)
 	must(t, err)
 	defer resp.Body.Close()

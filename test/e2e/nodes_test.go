@@ -6,11 +6,16 @@ package e2e
 import (
 	"context"
 	"io"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/aalis-dev/aalis-operator/test/harness"
@@ -107,7 +112,9 @@ func TestLostNodeMovesABot(t *testing.T) {
 	t.Cleanup(func() { component(context.Background(), t, "start", "kubelet-2") })
 	_, err = cluster.Run(ctx, "", "wait", "--for=condition=Ready=Unknown", "node/"+second, "--timeout=2m")
 	must(t, err)
-	askDirectly(ctx, t, "http://"+pod.Status.PodIP+":8080/v1/chat/completions", "still there?")
+	// Its NetworkPolicy lets in its own node, whose network is a namespace here.
+	there := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DialContext: dialInside("/run/aalis-cluster/2/network")}}
+	askWith(ctx, t, there, "http://"+pod.Status.PodIP+":8080/v1/chat/completions", "still there?")
 
 	const taint = "node.kubernetes.io/out-of-service"
 	t.Cleanup(func() {
@@ -118,4 +125,36 @@ func TestLostNodeMovesABot(t *testing.T) {
 	_, err = cluster.Run(ctx, "", "taint", "node", second, taint+"=lost:NoExecute")
 	must(t, err)
 	t.Logf("after the node was given up it answered from %s in %s", first, untilAnswersOn(ctx, t, b, first))
+}
+
+// dialInside dials from a network namespace that a file keeps.
+func dialInside(namespace string) func(ctx context.Context, network, address string) (net.Conn, error) {
+	type result struct {
+		conn net.Conn
+		err  error
+	}
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		done := make(chan result, 1)
+		go func() {
+			// The thread is never given back, so that it ends with this function.
+			runtime.LockOSThread()
+			conn, err := enterAndDial(ctx, namespace, network, address)
+			done <- result{conn, err}
+		}()
+		r := <-done
+		return r.conn, r.err
+	}
+}
+
+func enterAndDial(ctx context.Context, namespace, network, address string) (net.Conn, error) {
+	file, err := os.Open(namespace)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	if err := unix.Setns(int(file.Fd()), unix.CLONE_NEWNET); err != nil {
+		return nil, err
+	}
+	var dialer net.Dialer
+	return dialer.DialContext(ctx, network, address)
 }
