@@ -100,6 +100,7 @@ type TenantPolicy struct {
 	// status says how far the policy has reached the bots of the namespace.
 	//
 	// +optional
+	// +default={"observedGeneration":-1}
 	Status ObjectStatus `json:"status,omitempty,omitzero"`
 }
 
