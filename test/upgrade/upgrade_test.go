@@ -81,6 +81,7 @@ func TestUpgrade(t *testing.T) {
 }
 
 func upgrade(t *testing.T, crds string) {
+	t.Helper()
 	env.Start(t)
 	kubeconfig := env.Administrator(t, "helm")
 	helm(t, kubeconfig, "install", release, chartOf(t, crds), "--create-namespace")
