@@ -55,11 +55,11 @@ fmt: ## Format the code.
 	gofmt -w $$(git ls-files '*.go')
 
 ##@ Check
-.PHONY: test test-full check lint vet vuln verify-generated chart-lint test-unit test-envtest test-e2e bench bench-kernel bench-turns fuzz
+.PHONY: test test-full check lint vet vuln verify-generated chart-lint test-unit test-envtest test-e2e test-nodes bench bench-kernel bench-turns fuzz
 test: check test-unit test-envtest test-e2e ## The gate: checks, units with -race, envtest, end to end on a real cluster.
 
 test-full: export AALIS_FULL = 1
-test-full: test bench fuzz ## The gate with the full sizes that the issues name.
+test-full: test test-nodes bench fuzz ## The gate with the full sizes that the issues name.
 
 check: verify-generated vet lint chart-lint vuln ## All that needs no running test.
 
@@ -83,11 +83,17 @@ test-unit: ## Unit tests with -race, some of them against a real Redis.
 	go test -race -p $(P) $$(go list ./... | grep -v -e /test/e2e -e /test/gitops -e /test/kubectl -e /test/upgrade -e aalis-operator/controllers)
 
 test-envtest: ## The operator's tests, with a real kube-apiserver where controllers need one.
-	KUBEBUILDER_ASSETS="$$(go run ./hack/cluster binaries --only envtest)" go test -race -p 1 -timeout 20m ./controllers/... ./test/gitops ./test/kubectl ./test/upgrade
+	KUBEBUILDER_ASSETS="$$(go run ./hack/cluster binaries --only envtest)" go test -race -p 1 -timeout $(if $(AALIS_FULL),60m,20m) ./controllers/... ./test/gitops ./test/kubectl ./test/upgrade
 
 test-e2e: cluster images deploy ## End to end on the cluster, with real pods.
 	source hack/cluster-env.sh && AALIS_E2E_KUBECONFIG="$$KUBECONFIG" AALIS_E2E_KUBECTL="$$KUBECTL" AALIS_E2E_IMAGES="$${IMAGE_PREFIX:-aalis-dev}:$$(cat out/images/tag)" \
 	  go test -p 1 -count=1 -timeout 40m -v ./test/e2e/...
+
+test-nodes: ## Bots that move to another node: needs the bare cluster, which has a second node meanwhile.
+	$(MAKE) cluster images deploy CLUSTER=bare NODES=2
+	source hack/cluster-env.sh && AALIS_E2E_KUBECONFIG="$$KUBECONFIG" AALIS_E2E_KUBECTL="$$KUBECTL" AALIS_E2E_IMAGES="$${IMAGE_PREFIX:-aalis-dev}:$$(cat out/images/tag)" \
+	  go test -p 1 -count=1 -timeout 15m -v -run 'TestDrainMovesABot|TestLostNodeMovesABot' ./test/e2e; \
+	  status=$$?; go run ./hack/cluster up --nodes 1 && exit $$status
 
 bench: ## Benchmarks, with allocations.
 	go test -run '^$$' -bench . -benchmem ./runtime/...

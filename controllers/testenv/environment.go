@@ -49,13 +49,26 @@ func (e *Environment) Run(m *testing.M) int {
 	flag.Parse()
 	ctrl.SetLogger(logr.Discard())
 	code := m.Run()
-	if e.server != nil {
-		if err := e.server.Stop(); err != nil {
-			fmt.Fprintln(os.Stderr, "stopping the control plane:", err)
-			return max(code, 1)
-		}
+	if err := e.stop(); err != nil {
+		fmt.Fprintln(os.Stderr, "stopping the control plane:", err)
+		return max(code, 1)
 	}
 	return code
+}
+
+// Stop stops the control plane of a test that has one of its own.
+func (e *Environment) Stop(t testing.TB) {
+	t.Helper()
+	if err := e.stop(); err != nil {
+		t.Errorf("stopping the control plane: %v", err)
+	}
+}
+
+func (e *Environment) stop() error {
+	if e.server == nil {
+		return nil
+	}
+	return e.server.Stop()
 }
 
 // Start makes sure that the control plane runs. Without its binaries the test fails, or is skipped with -short.

@@ -69,12 +69,17 @@ func (o *Operator) Elected(ctx context.Context) bool {
 func (e *Environment) StartOperatorUnelected(t testing.TB, namespaces []string, adjust func(*controllers.Options)) *Operator {
 	t.Helper()
 	e.Start(t)
+	return e.startOperatorAs(t, e.operator, namespaces, adjust)
+}
+
+func (e *Environment) startOperatorAs(t testing.TB, user *rest.Config, namespaces []string, adjust func(*controllers.Options)) *Operator {
+	t.Helper()
 	cat, err := catalog.Default()
 	if err != nil {
 		t.Fatalf("reading the catalog: %v", err)
 	}
 	o := &Operator{Writes: newWrites(), done: make(chan error, 1)}
-	config := rest.CopyConfig(e.operator)
+	config := rest.CopyConfig(user)
 	config.WrapTransport = func(next http.RoundTripper) http.RoundTripper { return o.Writes.wrap(next) }
 	opts := controllers.Options{
 		Catalog:            cat,

@@ -69,20 +69,24 @@ func nodeOf(ctx context.Context, t *testing.T, b botParts) string {
 func untilAnswersOn(ctx context.Context, t *testing.T, b botParts, node string) time.Duration {
 	t.Helper()
 	begin := time.Now()
-	eventually(ctx, t, "an answer from "+node, 2*time.Minute, func(ctx context.Context) (bool, string) {
+	since := func() time.Duration { return time.Since(begin).Round(100 * time.Millisecond) }
+	eventually(ctx, t, "a pod on "+node, 2*time.Minute, func(ctx context.Context) (bool, string) {
 		pod, err := cluster.Pod(ctx, b.namespace, b.name)
-		if err != nil || pod.Spec.NodeName != node || pod.DeletionTimestamp != nil {
-			return false, "the pod is not there yet"
-		}
+		return err == nil && pod.Spec.NodeName == node && pod.DeletionTimestamp == nil, "it is not there yet"
+	})
+	t.Logf("its pod was on %s after %s", node, since())
+	eventually(ctx, t, "an answer from "+node, 2*time.Minute, func(ctx context.Context) (bool, string) {
 		answer, err := cluster.Ask(ctx, b.namespace, b.name, "e2e-"+harness.ShortID(), "who are you?", io.Discard)
 		if err != nil {
 			return false, err.Error()
 		}
 		return strings.Contains(answer, b.displayName), answer
 	})
+	answered := since()
 	_, err := cluster.Until(ctx, b.namespace, b.name, harness.IsReady)
 	must(t, err)
-	return time.Since(begin).Round(100 * time.Millisecond)
+	t.Logf("it was Ready after %s", since())
+	return answered
 }
 
 // TestDrainMovesABot: a bot leaves a node that is drained and answers from the other, and its status says so only then.

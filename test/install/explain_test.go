@@ -117,3 +117,19 @@ func TestKubectlGet(t *testing.T) {
 		}
 	}
 }
+
+// TestNewObjectsAreNotDone: an object that the operator has not looked at has another observedGeneration than its own, so
+// that kstatus does not call it current.
+func TestNewObjectsAreNotDone(t *testing.T) {
+	for _, crd := range crds(t) {
+		for _, version := range crd.Spec.Versions {
+			status := version.Schema.OpenAPIV3Schema.Properties["status"]
+			if _, ok := status.Properties["observedGeneration"]; !ok {
+				continue
+			}
+			if status.Default == nil || string(status.Default.Raw) != `{"observedGeneration":-1}` {
+				t.Errorf("%s: status has the default %v, want {\"observedGeneration\":-1}", crd.Spec.Names.Kind, status.Default)
+			}
+		}
+	}
+}
