@@ -75,12 +75,18 @@ func Waiting(live cluster.Live) []string {
 	return slices.Compact(out)
 }
 
+// readTimeout bounds one look at the bot.
+const readTimeout = 30 * time.Second
+
 // Wait waits until no plugin waits for a Secret key, asking every interval. Its error, at the end of the time, says which
 // still do.
 func Wait(ctx context.Context, c client.Client, namespace, name string, timeout, interval time.Duration) error {
 	var waiting []string
-	err := wait.PollUntilContextTimeout(ctx, interval, timeout, true, func(ctx context.Context) (bool, error) {
-		live, err := cluster.ReadLive(ctx, c, namespace, name)
+	err := wait.PollUntilContextTimeout(ctx, interval, timeout, true, func(context.Context) (bool, error) {
+		// A read that the end of the time cuts off would tell of the read and not of what is waited for.
+		read, cancel := context.WithTimeout(ctx, readTimeout)
+		defer cancel()
+		live, err := cluster.ReadLive(read, c, namespace, name)
 		if err != nil {
 			return false, err
 		}
