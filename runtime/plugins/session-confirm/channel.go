@@ -79,7 +79,7 @@ type channel struct {
 
 	mu     sync.Mutex
 	queues map[string][]*question // by session; the first is being asked
-	// answered is when the last answer of a session was taken, as far as that was a moment ago.
+	// answered is when a session last said yes to a question, as far as that was a moment ago.
 	answered map[string]time.Time
 }
 
@@ -243,12 +243,15 @@ func (c *channel) Feed(sessionID, platform, userID, text string) (taken bool) {
 		return false
 	}
 	c.remove(q)
-	c.remember(sessionID, now)
+	if answer.Allowed {
+		// Only a yes is said twice: after a no, a yes however quick is meant for the next question.
+		c.remember(sessionID, now)
+	}
 	q.answer <- answer
 	return true
 }
 
-// remember notes when a session had its last answer, and forgets what is no longer a moment ago. The caller holds mu.
+// remember notes when a session last said yes, and forgets what is no longer a moment ago. The caller holds mu.
 func (c *channel) remember(sessionID string, now time.Time) {
 	if len(c.answered) >= maxAnswered {
 		for id, at := range c.answered {

@@ -318,6 +318,31 @@ func TestYesTwice(t *testing.T) {
 	}
 }
 
+// TestYesAfterNo: a yes that follows a no at once is meant for the next question.
+func TestYesAfterNo(t *testing.T) {
+	b := start(t)
+	first := b.confirm(context.Background(), request("s", "u", "tool:a", access.ConfirmSession))
+	b.shown()
+	b.asked()
+	second := b.confirm(context.Background(), request("s", "u", "tool:b", access.ConfirmSession))
+	b.waiting("s", 2)
+	b.send("s", "u", "n")
+	if r := next(t, first); r.answer.Allowed {
+		t.Errorf("got %+v", r)
+	}
+	b.shown()
+	b.asked()
+	b.send("s", "u", "Y")
+	select {
+	case again := <-b.exit.said:
+		t.Fatalf("asked again: %+v", again)
+	case r := <-second:
+		if !r.answer.Allowed {
+			t.Errorf("got %+v", r)
+		}
+	}
+}
+
 // TestAnswerBeforeTheQuestionIsShown: an answer that is quicker than the delivery of its question counts; one from before the
 // question was its session's first does not.
 func TestAnswerBeforeTheQuestionIsShown(t *testing.T) {
