@@ -85,6 +85,18 @@ func delivered(t *testing.T, in *v1alpha1.AgentInstance) kernelconfig.Slots {
 	return slots
 }
 
+// runs waits until a bot has acknowledged a revision. What a bot was given is known before it says that it runs it, and a
+// condition about its plugins may still speak of the revision before.
+func runs(t *testing.T, in *v1alpha1.AgentInstance, revision string) {
+	t.Helper()
+	testenv.WaitFor(t, &env, in, func(in *v1alpha1.AgentInstance) error {
+		if got := in.Status.AppliedRevision; got != revision {
+			return fmt.Errorf("runs %s, want %s", got, revision)
+		}
+		return nil
+	})
+}
+
 func TestPersonaEditReachesEveryBot(t *testing.T) {
 	s := newScene(t, 3, patient)
 	before := delivered(t, s.bots[0])
