@@ -17,8 +17,8 @@ import (
 	"github.com/aalis-dev/aalis-operator/api/v1alpha1"
 )
 
-// SelectingKind is a kind whose objects select the bots of their namespace that use them. T is the type of its objects, a
-// pointer.
+// SelectingKind is a kind whose objects select the bots of their namespace that use them. T is the type of its objects,
+// a pointer.
 type SelectingKind[T client.Object] struct {
 	// Name of the kind.
 	Name string

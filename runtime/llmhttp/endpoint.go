@@ -33,8 +33,8 @@ const (
 	AcceptLines  = "application/x-ndjson"
 )
 
-// Endpoint is a server: where it is and how to talk to it, and the calls under way. Server.Open makes one. Its methods may
-// be called concurrently.
+// Endpoint is a server: where it is and how to talk to it, and the calls under way. Server.Open makes one. Its methods
+// may be called concurrently.
 type Endpoint struct {
 	// Host and port of the server.
 	Host string
@@ -48,8 +48,8 @@ type Endpoint struct {
 	secret    string
 }
 
-// Begin counts a call in. Its context ends with the caller's, after a time unless that is 0, and when the plugin is torn
-// down, which waits for done to be called.
+// Begin counts a call in. Its context ends with the caller's, after a time unless that is 0, and when the plugin is
+// torn down, which waits for done to be called.
 func (e *Endpoint) Begin(parent context.Context, timeout time.Duration) (ctx context.Context, done context.CancelFunc) {
 	e.calls.Enter()
 	ctx, cancel := context.WithCancelCause(parent)

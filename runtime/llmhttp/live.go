@@ -69,9 +69,9 @@ type Configured[S any] interface {
 }
 
 // Run offers the models of a backend in a plugin's context until that is torn down. server and read take the config
-// apart; their errors should name the fields. A changed config is taken over in place, unless it is about another server
-// or key. Run waits a short while for the server's list if the config names no model, so that a bot whose server is up
-// has its models from its first moment.
+// apart; their errors should name the fields. A changed config is taken over in place, unless it is about another
+// server or key. Run waits a short while for the server's list if the config names no model, so that a bot whose server
+// is up has its models from its first moment.
 func Run[C, S any](
 	k *kernel.Context, cfg C, server func(C) Server, read func(C) (S, error), backend Configured[S], t Tools,
 ) error {

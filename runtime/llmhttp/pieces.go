@@ -10,8 +10,8 @@ import (
 	"io"
 )
 
-// Unmarshal reads a JSON document of a server. What is no JSON is ErrNonsense. A field of another type than expected is as
-// good as absent: everything else is read.
+// Unmarshal reads a JSON document of a server. What is no JSON is ErrNonsense. A field of another type than expected is
+// as good as absent: everything else is read.
 func Unmarshal(data []byte, out any) error {
 	err := json.Unmarshal(data, out)
 	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); err == nil || ok {
@@ -23,9 +23,11 @@ func Unmarshal(data []byte, out any) error {
 // Pieces reads the JSON documents of one streamed reply and counts them. The zero value is ready.
 type Pieces struct{ read, malformed int }
 
-// Each hands the frames of a stream on, one by one, until one is the last of the reply. After a stream that ends without
-// such a one it calls ended. The first error ends it.
-func (p *Pieces) Each(c Call, frames *Frames, piece func(data []byte) (last bool, err error), ended func() error) error {
+// Each hands the frames of a stream on, one by one, until one is the last of the reply. After a stream that ends
+// without such a one it calls ended. The first error ends it.
+func (p *Pieces) Each(
+	c Call, frames *Frames, piece func(data []byte) (last bool, err error), ended func() error,
+) error {
 	quiet := c.AwaitFrame()
 	defer func() { quiet() }()
 	for {

@@ -106,8 +106,8 @@ func (p *Provider) found(ids []string) {
 	p.sync()
 }
 
-// sync makes the registered models, and what is said of them, those of the config and the server. Registering calls other
-// plugins, so no lock is held meanwhile: one goroutine at a time does the work, another leaves a note and goes.
+// sync makes the registered models, and what is said of them, those of the config and the server. Registering calls
+// other plugins, so no lock is held meanwhile: one goroutine at a time does the work, another leaves a note and goes.
 func (p *Provider) sync() {
 	p.mu.Lock()
 	p.dirty = true

@@ -88,8 +88,8 @@ func Streamed(r *openai.ChatCompletionRequest) {
 	r.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
 }
 
-// Temperature gives a temperature as a request holds it. The library leaves a zero out, and the server would take its own
-// default.
+// Temperature gives a temperature as a request holds it. The library leaves a zero out, and the server would take its
+// own default.
 func Temperature(t float64) float32 {
 	if out := float32(t); out != 0 {
 		return out
