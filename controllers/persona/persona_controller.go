@@ -18,9 +18,9 @@ import (
 
 // SetupWithManager adds the reconciler to the manager.
 func SetupWithManager(mgr ctrl.Manager, opts shared.UsedOptions) error {
-	kind := shared.UsedKind{
+	kind := shared.UsedKind[*v1alpha1.Persona]{
 		Name:      v1alpha1.KindPersona,
-		New:       func() client.Object { return &v1alpha1.Persona{} },
+		New:       func() *v1alpha1.Persona { return &v1alpha1.Persona{} },
 		Status:    status,
 		Users:     users,
 		Finalizer: true,
@@ -28,8 +28,7 @@ func SetupWithManager(mgr ctrl.Manager, opts shared.UsedOptions) error {
 	return shared.NewUsedReconciler(kind, opts).SetupWithManager(mgr, declared)
 }
 
-func status(obj client.Object) shared.StatusFields {
-	p := obj.(*v1alpha1.Persona)
+func status(p *v1alpha1.Persona) shared.StatusFields {
 	s := &p.Status
 	return shared.StatusFields{
 		Conditions: &s.Conditions, ObservedGeneration: &s.ObservedGeneration, Usage: &s.Usage,
@@ -39,8 +38,8 @@ func status(obj client.Object) shared.StatusFields {
 	}
 }
 
-func users(ctx context.Context, cache client.Reader, obj client.Object) ([]v1alpha1.AgentInstance, error) {
-	return shared.InstancesByIndex(ctx, cache, obj.GetNamespace(), shared.IndexPersona, obj.GetName())
+func users(ctx context.Context, cache client.Reader, p *v1alpha1.Persona) ([]v1alpha1.AgentInstance, error) {
+	return shared.InstancesByIndex(ctx, cache, p.Namespace, shared.IndexPersona, p.Name)
 }
 
 func declared(_ context.Context, in *v1alpha1.AgentInstance) []string { return shared.PersonaNames(in) }

@@ -24,21 +24,20 @@ const maxSummary = 900
 
 // SetupWithManager adds the reconciler to the manager.
 func SetupWithManager(mgr ctrl.Manager, cat catalog.Catalog, opts shared.UsedOptions) error {
-	kind := shared.UsedKind{
+	kind := shared.UsedKind[*v1alpha1.Plugin]{
 		Name:      v1alpha1.KindPlugin,
-		New:       func() client.Object { return &v1alpha1.Plugin{} },
+		New:       func() *v1alpha1.Plugin { return &v1alpha1.Plugin{} },
 		Status:    status,
 		Users:     users,
-		Check:     func(obj client.Object) *shared.Summary { return check(cat, obj.(*v1alpha1.Plugin)) },
-		PluginID:  func(obj client.Object) string { return instanceID(cat, obj.(*v1alpha1.Plugin)) },
+		Check:     func(p *v1alpha1.Plugin) *shared.Summary { return check(cat, p) },
+		PluginID:  func(p *v1alpha1.Plugin) string { return instanceID(cat, p) },
 		Finalizer: true,
 	}
 	declared := func(_ context.Context, in *v1alpha1.AgentInstance) []string { return shared.PluginNames(in) }
 	return shared.NewUsedReconciler(kind, opts).SetupWithManager(mgr, declared)
 }
 
-func status(obj client.Object) shared.StatusFields {
-	p := obj.(*v1alpha1.Plugin)
+func status(p *v1alpha1.Plugin) shared.StatusFields {
 	s := &p.Status
 	return shared.StatusFields{
 		Conditions: &s.Conditions, ObservedGeneration: &s.ObservedGeneration, Usage: &s.Usage, State: &s.State,
@@ -48,8 +47,8 @@ func status(obj client.Object) shared.StatusFields {
 	}
 }
 
-func users(ctx context.Context, cache client.Reader, obj client.Object) ([]v1alpha1.AgentInstance, error) {
-	return shared.InstancesByIndex(ctx, cache, obj.GetNamespace(), shared.IndexPlugin, obj.GetName())
+func users(ctx context.Context, cache client.Reader, p *v1alpha1.Plugin) ([]v1alpha1.AgentInstance, error) {
+	return shared.InstancesByIndex(ctx, cache, p.Namespace, shared.IndexPlugin, p.Name)
 }
 
 // instanceID is the id that a Plugin has in kernels; empty for a module that the catalog does not have.

@@ -34,28 +34,28 @@ type StatusFields struct {
 	Revisions *RevisionFields
 }
 
-// UsedKind is what the reconciler of a kind that bots use needs to know of it.
-type UsedKind struct {
+// UsedKind is what the reconciler of a kind that bots use needs to know of it. T is the type of its objects, a pointer.
+type UsedKind[T client.Object] struct {
 	// Name of the kind.
 	Name string
 	// New makes an empty object.
-	New func() client.Object
+	New func() T
 	// Status points into an object's status.
-	Status func(client.Object) StatusFields
+	Status func(T) StatusFields
 	// Users lists the bots that use an object, from the cache.
-	Users func(ctx context.Context, cache client.Reader, obj client.Object) ([]v1alpha1.AgentInstance, error)
+	Users func(ctx context.Context, cache client.Reader, obj T) ([]v1alpha1.AgentInstance, error)
 	// Check says what is wrong with the object by itself, whoever uses it; nil if nothing.
-	Check func(obj client.Object) *Summary
+	Check func(obj T) *Summary
 	// PluginID gives the id that a Plugin has in kernels; nil for other kinds.
-	PluginID func(obj client.Object) string
+	PluginID func(obj T) string
 	// Finalizer keeps a deleted object until its users have let go.
 	Finalizer bool
 }
 
 // UsedReconciler reports how far an object has reached the bots that use it, and holds its deletion until they have let
 // go. It is the whole reconciler of Plugin, Persona, ServicePreference, AuthorityPolicy and TenantPolicy.
-type UsedReconciler struct {
-	kind     UsedKind
+type UsedReconciler[T client.Object] struct {
+	kind     UsedKind[T]
 	client   client.Client
 	cache    client.Reader
 	metrics  *Metrics
@@ -79,15 +79,15 @@ type UsedOptions struct {
 }
 
 // NewUsedReconciler makes the reconciler of a kind.
-func NewUsedReconciler(kind UsedKind, opts UsedOptions) *UsedReconciler {
-	return &UsedReconciler{
+func NewUsedReconciler[T client.Object](kind UsedKind[T], opts UsedOptions) *UsedReconciler[T] {
+	return &UsedReconciler[T]{
 		kind: kind, client: opts.Client, cache: opts.Cache, metrics: opts.Metrics, recorder: opts.Recorder,
 		now: opts.Now, passing: NewPassing(opts.Now, opts.PassingAfter),
 	}
 }
 
 // Reconcile brings the status of one object up to date.
-func (r *UsedReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+func (r *UsedReconciler[T]) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	obj := r.kind.New()
 	if err := r.client.Get(ctx, req.NamespacedName, obj); err != nil {
 		if apierrors.IsNotFound(err) {
@@ -116,7 +116,7 @@ func (r *UsedReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.
 }
 
 // finalize lets a deleted object go once its users have, or says what it waits for.
-func (r *UsedReconciler) finalize(ctx context.Context, obj client.Object, found assessment) (ctrl.Result, error) {
+func (r *UsedReconciler[T]) finalize(ctx context.Context, obj T, found assessment) (ctrl.Result, error) {
 	left := r.wait(obj, found.usage)
 	if left == 0 {
 		r.passing.Done(client.ObjectKeyFromObject(obj))
@@ -150,7 +150,7 @@ type assessment struct {
 func (a assessment) mayPass() bool { return a.summary.Ready != metav1.ConditionTrue && !a.certain }
 
 // assess counts the users and sums up.
-func (r *UsedReconciler) assess(ctx context.Context, obj client.Object) (assessment, error) {
+func (r *UsedReconciler[T]) assess(ctx context.Context, obj T) (assessment, error) {
 	var wrong *Summary
 	if r.kind.Check != nil {
 		wrong = r.kind.Check(obj)
@@ -186,7 +186,7 @@ func (r *UsedReconciler) assess(ctx context.Context, obj client.Object) (assessm
 }
 
 // wait says how much longer a deleted object is kept; 0 is no longer.
-func (r *UsedReconciler) wait(obj client.Object, usage Usage) time.Duration {
+func (r *UsedReconciler[T]) wait(obj T, usage Usage) time.Duration {
 	_, skip := obj.GetAnnotations()[v1alpha1.AnnotationSkipWait]
 	if skip || len(usage.Holding) == 0 {
 		return 0
@@ -197,9 +197,9 @@ func (r *UsedReconciler) wait(obj client.Object, usage Usage) time.Duration {
 // report writes the status if it says something new. What may pass by itself is held back for a second: on the way to
 // its users an object is not ready for a moment, and a user that was stuck before the object changed has yet to look at
 // it again. An object that has no status yet gets one at once, so that nobody takes it for ready.
-func (r *UsedReconciler) report(ctx context.Context, obj client.Object, found assessment) (ctrl.Result, error) {
+func (r *UsedReconciler[T]) report(ctx context.Context, obj T, found assessment) (ctrl.Result, error) {
 	key := client.ObjectKeyFromObject(obj)
-	after, ok := obj.DeepCopyObject().(client.Object)
+	after, ok := obj.DeepCopyObject().(T)
 	if !ok {
 		return ctrl.Result{}, fmt.Errorf("%T is not an API object", obj)
 	}
@@ -233,7 +233,7 @@ func (r *UsedReconciler) report(ctx context.Context, obj client.Object, found as
 
 // announce counts a change of a Plugin's state, and sends an event of it, or when an object has become stuck. The first
 // state is no change.
-func (r *UsedReconciler) announce(ctx context.Context, before, after StatusFields, obj client.Object, found assessment) {
+func (r *UsedReconciler[T]) announce(ctx context.Context, before, after StatusFields, obj T, found assessment) {
 	summary, note, changed := found.summary, found.summary.Message, false
 	if before.State != nil && *before.State != *after.State {
 		r.metrics.StateChanged(r.kind.Name, string(*after.State))

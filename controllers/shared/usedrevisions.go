@@ -51,7 +51,7 @@ func Decisive(s *v1alpha1.RolloutStatus) *v1alpha1.RolloutStatus {
 }
 
 // revise records the present spec as a revision, lets those that are no longer needed go, and plans the roll-out.
-func (r *UsedReconciler) revise(ctx context.Context, obj client.Object, users []v1alpha1.AgentInstance, wrong *Summary) (revised, error) {
+func (r *UsedReconciler[T]) revise(ctx context.Context, obj T, users []v1alpha1.AgentInstance, wrong *Summary) (revised, error) {
 	fields := r.kind.Status(obj).Revisions
 	if fields == nil || !obj.GetDeletionTimestamp().IsZero() {
 		return revised{}, nil
@@ -101,7 +101,7 @@ func baseline(status *v1alpha1.RolloutStatus, current *int64, list []revisions.R
 }
 
 // prune deletes the revisions that nobody needs. Only when there is something to delete are the bots of the namespace asked.
-func (r *UsedReconciler) prune(ctx context.Context, obj client.Object, list []revisions.Revision, keep ...int64) error {
+func (r *UsedReconciler[T]) prune(ctx context.Context, obj T, list []revisions.Revision, keep ...int64) error {
 	inUse := map[int64]bool{}
 	for _, n := range keep {
 		inUse[n] = true
@@ -177,7 +177,7 @@ func decided(before, after *RevisionFields) bool {
 }
 
 // announceRollout sends an event when a roll-out has taken a step. That it was taken back is told as the reason of Ready.
-func (r *UsedReconciler) announceRollout(obj client.Object, before, after *RevisionFields) {
+func (r *UsedReconciler[T]) announceRollout(obj T, before, after *RevisionFields) {
 	if before == nil || after == nil || *after.Rollout == nil {
 		return
 	}

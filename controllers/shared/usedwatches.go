@@ -23,7 +23,7 @@ import (
 
 // SetupWithManager watches the kind and the bots. NamesUsed gives the names of the objects of the kind that a bot
 // declares to use; those in its status are added to them.
-func (r *UsedReconciler) SetupWithManager(mgr ctrl.Manager, namesUsed func(context.Context, *v1alpha1.AgentInstance) []string) error {
+func (r *UsedReconciler[T]) SetupWithManager(mgr ctrl.Manager, namesUsed func(context.Context, *v1alpha1.AgentInstance) []string) error {
 	toObjects := func(ctx context.Context, obj client.Object) []reconcile.Request {
 		in, ok := obj.(*v1alpha1.AgentInstance)
 		if !ok {

@@ -15,18 +15,24 @@ import (
 // gives the file's path.
 func (e *Environment) Administrator(t testing.TB, name string) string {
 	t.Helper()
+	return e.addUser(t, envtest.User{Name: name, Groups: []string{"system:masters"}})
+}
+
+// addUser makes a user and writes a kubeconfig for it. It gives the file's path.
+func (e *Environment) addUser(t testing.TB, who envtest.User) string {
+	t.Helper()
 	e.Start(t)
-	user, err := e.server.AddUser(envtest.User{Name: name, Groups: []string{"system:masters"}}, nil)
+	user, err := e.server.AddUser(who, nil)
 	if err != nil {
-		t.Fatalf("adding the user %s: %v", name, err)
+		t.Fatalf("adding the user %s: %v", who.Name, err)
 	}
 	config, err := user.KubeConfig()
 	if err != nil {
-		t.Fatalf("writing the kubeconfig of %s: %v", name, err)
+		t.Fatalf("writing the kubeconfig of %s: %v", who.Name, err)
 	}
 	path := filepath.Join(t.TempDir(), "kubeconfig")
 	if err := os.WriteFile(path, config, 0o600); err != nil {
-		t.Fatalf("writing the kubeconfig of %s: %v", name, err)
+		t.Fatalf("writing the kubeconfig of %s: %v", who.Name, err)
 	}
 	return path
 }

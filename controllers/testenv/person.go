@@ -24,12 +24,8 @@ import (
 // give it, and writes a kubeconfig for it. It gives the file's path.
 func (e *Environment) Person(t testing.TB, namespace, role string) string {
 	t.Helper()
-	e.Start(t)
 	name := role + "-of-" + namespace
-	user, err := e.server.AddUser(envtest.User{Name: name}, nil)
-	if err != nil {
-		t.Fatalf("adding the user %s: %v", name, err)
-	}
+	path := e.addUser(t, envtest.User{Name: name})
 	granted := []string{"view"}
 	if role != "view" {
 		granted = append(granted, role)
@@ -45,14 +41,6 @@ func (e *Environment) Person(t testing.TB, namespace, role string) string {
 				Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: name}},
 			})
 		}
-	}
-	config, err := user.KubeConfig()
-	if err != nil {
-		t.Fatalf("writing the kubeconfig of %s: %v", name, err)
-	}
-	path := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := os.WriteFile(path, config, 0o600); err != nil {
-		t.Fatalf("writing the kubeconfig of %s: %v", name, err)
 	}
 	return path
 }

@@ -93,10 +93,8 @@ func (m *model) call() Call {
 // the receiver of chunks, or the caller's own context's.
 func (m *model) try(parent context.Context, call func(ctx context.Context) (handedOn bool, err error)) error {
 	p := m.p
-	p.calls.Enter()
-	defer p.calls.Leave()
-	ctx, cancel := p.callContext(parent)
-	defer cancel()
+	ctx, done := p.ep.Begin(parent, p.backend.Common().Timeout)
+	defer done()
 	left := maxWaiting
 	for n := 1; ; n++ {
 		handedOn, err := call(ctx)
@@ -126,23 +124,6 @@ func (m *model) try(parent context.Context, call func(ctx context.Context) (hand
 			return failed
 		}
 	}
-}
-
-// callContext ends with the caller's, after the configured time, and when the plugin is torn down.
-func (p *Provider) callContext(parent context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(parent)
-	stop := context.AfterFunc(p.k.Lifetime(), func() { cancel(errStopping) })
-	if p.k.Lifetime().Err() != nil {
-		// The function above may run too late: no connection is made behind the back of close.
-		cancel(errStopping)
-	}
-	done := func() { stop(); cancel(nil) }
-	timeout := p.backend.Timeout()
-	if timeout <= 0 {
-		return ctx, done
-	}
-	ctx, release := context.WithTimeoutCause(ctx, timeout, errTimedOut)
-	return ctx, func() { release(); done() }
 }
 
 // retryWait is how long to wait before the next try: what the server asked for, else a time that doubles; with some more

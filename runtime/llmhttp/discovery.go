@@ -71,10 +71,8 @@ func (p *Provider) discoverOnce(ctx context.Context) error {
 
 // Refresh asks the server for its models now.
 func (p *Provider) Refresh(ctx context.Context) (llm.Refreshed, error) {
-	p.calls.Enter()
-	defer p.calls.Leave()
-	ctx, cancel := p.callContext(ctx)
-	defer cancel()
+	ctx, done := p.ep.Begin(ctx, p.backend.Common().Timeout)
+	defer done()
 	before := p.list()
 	if err := p.discoverOnce(ctx); err != nil {
 		failed, _ := p.explain(ctx, "", false, err)
@@ -89,7 +87,7 @@ func (p *Provider) Refresh(ctx context.Context) (llm.Refreshed, error) {
 func (p *Provider) list() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	out := slices.Clone(p.backend.Custom())
+	out := slices.Clone(p.backend.Common().Models.Custom)
 	for _, id := range p.discovered {
 		if !slices.Contains(out, id) {
 			out = append(out, id)

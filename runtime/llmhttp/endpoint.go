@@ -7,13 +7,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/aalis-dev/aalis-operator/runtime/kernel"
 	"github.com/aalis-dev/aalis-operator/runtime/netx"
@@ -33,31 +33,14 @@ const (
 	AcceptLines  = "application/x-ndjson"
 )
 
-// CheckBase reads the fields baseUrl and apiKey of a config. Its errors name them and never show the key. A key must be
-// given for the hosts of needKey.
-func CheckBase(raw, key string, policy netx.Policy, needKey ...string) (*url.URL, error) {
-	u, err := netx.CheckURL(raw, policy)
-	if err != nil {
-		return nil, fmt.Errorf("config.baseUrl: %w", err)
-	}
-	for i := range len(key) {
-		if key[i] <= ' ' || key[i] > '~' {
-			return nil, errors.New("config.apiKey: may hold only visible ASCII characters, without blanks and line breaks")
-		}
-	}
-	for _, host := range needKey {
-		if key == "" && u.Hostname() == host {
-			return nil, fmt.Errorf("config.apiKey: must be given from a Secret, because config.baseUrl is %s", host)
-		}
-	}
-	return u, nil
-}
-
-// Endpoint is a server: where it is and how to talk to it. Its methods may be called concurrently.
+// Endpoint is a server: where it is and how to talk to it, and the calls under way. Server.Open makes one. Its methods
+// may be called concurrently.
 type Endpoint struct {
 	// Host and port of the server.
 	Host string
 
+	k         *kernel.Context
+	calls     netx.InFlight
 	vendor    string
 	base      *url.URL
 	client    *http.Client
@@ -65,18 +48,37 @@ type Endpoint struct {
 	secret    string
 }
 
-// NewEndpoint makes an endpoint at an address from CheckBase, without a query. The vendor's name is for the log. The owner
-// must call Close.
-func NewEndpoint(k *kernel.Context, vendor string, base *url.URL, key string) *Endpoint {
-	transport := netx.NewTransport(func() netx.Policy { return netx.PolicyOf(k) })
-	return &Endpoint{
-		Host: base.Host, vendor: vendor, base: base, transport: transport, secret: key,
-		client: &http.Client{Transport: transport, CheckRedirect: netx.NoRedirects},
+// Begin counts a call in. Its context ends with the caller's, after a time unless that is 0, and when the plugin is
+// torn down, which waits for done to be called.
+func (e *Endpoint) Begin(parent context.Context, timeout time.Duration) (ctx context.Context, done context.CancelFunc) {
+	e.calls.Enter()
+	ctx, cancel := context.WithCancelCause(parent)
+	stop := context.AfterFunc(e.k.Lifetime(), func() { cancel(errStopping) })
+	if e.k.Lifetime().Err() != nil {
+		// The function above may run too late: no connection is made behind the back of close.
+		cancel(errStopping)
+	}
+	release := func() {}
+	if timeout > 0 {
+		ctx, release = context.WithTimeoutCause(ctx, timeout, errTimedOut)
+	}
+	return ctx, func() {
+		release()
+		stop()
+		cancel(nil)
+		e.calls.Leave()
 	}
 }
 
-// Close ends the connections that nobody uses.
-func (e *Endpoint) Close() { e.transport.CloseIdleConnections() }
+// drain waits for the calls under way. New ones are still taken: a turn that is under way may need several.
+func (e *Endpoint) drain(ctx context.Context) { _ = e.calls.Wait(ctx) }
+
+// close ends what teardown left behind. The calls under way have been cancelled by then.
+func (e *Endpoint) close(ctx context.Context) error {
+	err := e.calls.Wait(ctx)
+	e.transport.CloseIdleConnections()
+	return err
+}
 
 // Redact takes the key out of a text that a server wrote.
 func (e *Endpoint) Redact(text string) string {
@@ -119,13 +121,7 @@ func readJSON(resp *http.Response, out any) error {
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(raw, out); err != nil {
-		// A field of another type than expected is as good as absent: everything else has been read.
-		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); !ok {
-			return ErrNonsense
-		}
-	}
-	return nil
+	return Unmarshal(raw, out)
 }
 
 // ReadAll reads the body of an answer and closes it.

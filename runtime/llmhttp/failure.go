@@ -101,7 +101,7 @@ func (p *Provider) explain(ctx context.Context, id string, handedOn bool, err er
 		out.Status = status.Status
 		out.RetryAfter = parseRetryAfter(status.retryAfter, p.k.Now())
 	}
-	out.Text = p.texts().describe(kind, out.Status, id, p.backend.Timeout())
+	out.Text = p.texts().describe(kind, out.Status, id, p.backend.Common().Timeout)
 	return out, kind
 }
 

@@ -12,21 +12,18 @@ import (
 
 	"github.com/aalis-dev/aalis-operator/runtime/contract/llm"
 	"github.com/aalis-dev/aalis-operator/runtime/kernel"
-	"github.com/aalis-dev/aalis-operator/runtime/netx"
 )
 
-// firstDiscovery is how long Start waits for the first list of models when the config names none.
+// firstDiscovery is how long Run waits for the first list of models when the config names none.
 const firstDiscovery = 2 * time.Second
 
 // Backend is what differs between vendors. Its methods may be called concurrently. Errors are those of Endpoint and the
 // sentinels of this package.
 type Backend interface {
-	// Timeout bounds a call, all its attempts included; 0 means no limit.
-	Timeout() time.Duration
-	// Custom are the models of the config.
-	Custom() []string
-	// Describe says all of a model but its id and its provider.
-	Describe(id string) llm.Info
+	// Common are the settings in force.
+	Common() *Settings
+	// Guess says what a model can do of which the config says nothing.
+	Guess(id string) []llm.Capability
 	// List asks the server for its models.
 	List(ctx context.Context, ep *Endpoint) ([]string, error)
 	// Chat makes one attempt at a whole reply.
@@ -63,10 +60,8 @@ func Sleep(ctx context.Context, d time.Duration) error {
 type Provider struct {
 	k       *kernel.Context
 	ep      *Endpoint
-	label   string // before the host in the labels of models
 	backend Backend
 	tools   Tools
-	calls   netx.InFlight
 
 	mu         sync.Mutex
 	dirty      bool
@@ -82,16 +77,12 @@ type offer struct {
 	off   func()
 }
 
-// Start offers the models of a backend in a plugin's context until that is torn down. It waits a short while for the
-// server's list if the config names no model, so that a bot whose server is up has its models from its first moment.
-func Start(k *kernel.Context, ep *Endpoint, backend Backend, t Tools) *Provider {
-	p := &Provider{k: k, ep: ep, label: ep.vendor, backend: backend, tools: t, offered: map[string]*offer{}}
-	k.OnDispose("connections", p.close)
-	k.OnDrain("calls", p.drain)
-	p.Sync()
+func start(k *kernel.Context, ep *Endpoint, backend Backend, t Tools) *Provider {
+	p := &Provider{k: k, ep: ep, backend: backend, tools: t, offered: map[string]*offer{}}
+	p.sync()
 	first := make(chan struct{})
 	k.Go("discovery", func(ctx context.Context) { p.discover(ctx, first) })
-	if len(backend.Custom()) == 0 {
+	if len(backend.Common().Models.Custom) == 0 {
 		p.await(first, firstDiscovery)
 	}
 	return p
@@ -112,12 +103,12 @@ func (p *Provider) found(ids []string) {
 	p.mu.Lock()
 	p.discovered = ids
 	p.mu.Unlock()
-	p.Sync()
+	p.sync()
 }
 
-// Sync makes the registered models, and what is said of them, those of the config and the server. Registering calls other
-// plugins, so no lock is held meanwhile: one goroutine at a time does the work, another leaves a note and goes.
-func (p *Provider) Sync() {
+// sync makes the registered models, and what is said of them, those of the config and the server. Registering calls
+// other plugins, so no lock is held meanwhile: one goroutine at a time does the work, another leaves a note and goes.
+func (p *Provider) sync() {
 	p.mu.Lock()
 	p.dirty = true
 	if p.running {
@@ -138,7 +129,7 @@ func (p *Provider) Sync() {
 
 // offer registers and withdraws models. Models of the config come first, so that they win over found ones.
 func (p *Provider) offer(discovered []string) {
-	custom := p.backend.Custom()
+	custom := p.backend.Common().Models.Custom
 	wanted := make(map[string]bool, len(custom)+len(discovered))
 	for _, ids := range [][]string{custom, discovered} {
 		for _, id := range ids {
@@ -159,8 +150,11 @@ func (p *Provider) offer(discovered []string) {
 }
 
 func (p *Provider) offerOne(id string) {
-	info := p.backend.Describe(id)
-	info.ID, info.Provider = id, p.k.ID()
+	set := p.backend.Common()
+	info := llm.Info{
+		ID: id, Provider: p.k.ID(), ContextLength: set.ContextLength, MaxOutputTokens: set.MaxTokens,
+		Capabilities: set.Models.Can(id, p.backend.Guess),
+	}
 	if o := p.offered[id]; o != nil {
 		o.model.info.Store(&info)
 		return
@@ -171,16 +165,6 @@ func (p *Provider) offerOne(id string) {
 	m := &model{p: p, id: id}
 	m.info.Store(&info)
 	off := llm.Service.Provide(p.k, m,
-		kernel.WithEntryID(info.Entry()), kernel.WithLabel(p.label+" ("+p.ep.Host+") / "+id))
+		kernel.WithEntryID(info.Entry()), kernel.WithLabel(p.ep.vendor+" ("+p.ep.Host+") / "+id))
 	p.offered[id] = &offer{model: m, off: off}
-}
-
-// drain waits for the calls under way. New ones are still taken: a turn that is under way may need several.
-func (p *Provider) drain(ctx context.Context) { _ = p.calls.Wait(ctx) }
-
-// close ends what teardown left behind. The calls under way have been cancelled by then.
-func (p *Provider) close(ctx context.Context) error {
-	err := p.calls.Wait(ctx)
-	p.ep.Close()
-	return err
 }

@@ -45,11 +45,7 @@ func (t tools) explain(ctx context.Context, name, format string) error {
 	if err != nil {
 		return err
 	}
-	c, namespace, err := t.connect()
-	if err != nil {
-		return err
-	}
-	live, err := cluster.ReadLive(ctx, c, namespace, name)
+	c, live, err := t.live(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -93,11 +89,7 @@ func (t tools) replicas(ctx context.Context, name, format string) error {
 	if err != nil {
 		return err
 	}
-	c, namespace, err := t.connect()
-	if err != nil {
-		return err
-	}
-	live, err := cluster.ReadLive(ctx, c, namespace, name)
+	_, live, err := t.live(ctx, name)
 	if err != nil {
 		return err
 	}

@@ -55,11 +55,7 @@ them.`,
 }
 
 func (t tools) reload(ctx context.Context, name string, wait bool, timeout time.Duration) error {
-	c, namespace, err := t.connect()
-	if err != nil {
-		return err
-	}
-	live, err := cluster.ReadLive(ctx, c, namespace, name)
+	c, live, err := t.live(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -70,7 +66,7 @@ func (t tools) reload(ctx context.Context, name string, wait bool, timeout time.
 	if err != nil || !wait {
 		return err
 	}
-	if err := reload.Wait(ctx, c, namespace, name, timeout, pollInterval); err != nil {
+	if err := reload.Wait(ctx, c, live.Instance.Namespace, name, timeout, pollInterval); err != nil {
 		return err
 	}
 	fmt.Fprintln(t.streams.Out, "no plugin waits for a Secret key")
@@ -117,11 +113,7 @@ func (t tools) logs(ctx context.Context, name string, o logFlags) error {
 	}
 	// A part of a second counts as a whole one: 0 would mean all.
 	o.SinceSeconds = int64((o.since + time.Second - 1) / time.Second)
-	c, namespace, err := t.connect()
-	if err != nil {
-		return err
-	}
-	live, err := cluster.ReadLive(ctx, c, namespace, name)
+	_, live, err := t.live(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -138,7 +130,7 @@ func (t tools) logs(ctx context.Context, name string, o logFlags) error {
 		return fmt.Errorf("building a client: %w", err)
 	}
 	open := func(ctx context.Context, pod string, o *corev1.PodLogOptions) (io.ReadCloser, error) {
-		return core.Pods(namespace).GetLogs(pod, o).Stream(ctx)
+		return core.Pods(live.Instance.Namespace).GetLogs(pod, o).Stream(ctx)
 	}
 	return logs.Copy(ctx, open, pods, o.Options, t.streams.Out)
 }

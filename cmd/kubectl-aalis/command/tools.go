@@ -45,6 +45,16 @@ func (t tools) connect() (client.Client, string, error) {
 	return c, namespace, err
 }
 
+// live reads a bot of the namespace to work in, with what runs of it.
+func (t tools) live(ctx context.Context, name string) (client.Client, cluster.Live, error) {
+	c, namespace, err := t.connect()
+	if err != nil {
+		return nil, cluster.Live{}, err
+	}
+	live, err := cluster.ReadLive(ctx, c, namespace, name)
+	return c, live, err
+}
+
 // namespace to work in, also where there is no cluster.
 func (t tools) namespace() (string, error) {
 	namespace, _, err := t.flags.ToRawKubeConfigLoader().Namespace()

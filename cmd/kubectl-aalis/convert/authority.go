@@ -44,10 +44,13 @@ func (c *converter) authority() {
 	})
 }
 
-func (c *converter) list(key string) []any {
-	items, ok := c.config[key].([]any)
-	if !ok && c.config[key] != nil {
-		c.note(key, "must be a list; left out")
+// list reads a list of the config, and listAt one that stands at a path of it. Either may be absent.
+func (c *converter) list(key string) []any { return c.listAt(key, c.config[key]) }
+
+func (c *converter) listAt(path string, value any) []any {
+	items, ok := value.([]any)
+	if !ok && value != nil {
+		c.note(path, "must be a list; left out")
 	}
 	return items
 }
@@ -157,11 +160,7 @@ func (c *converter) preApproved(spec *v1alpha1.AuthorityPolicySpec) {
 
 // texts reads a list of texts, each once.
 func (c *converter) texts(path string, value any) (out []string) {
-	items, ok := value.([]any)
-	if !ok && value != nil {
-		c.note(path, "must be a list; left out")
-	}
-	for i, item := range items {
+	for i, item := range c.listAt(path, value) {
 		text, ok := item.(string)
 		if !ok || strings.TrimSpace(text) == "" || slices.Contains(out, text) {
 			c.note(fmt.Sprintf("%s[%d]", path, i), "must be a text that is not there yet; left out")
@@ -207,11 +206,7 @@ func (c *converter) network(spec *v1alpha1.AuthorityPolicySpec) {
 }
 
 func (c *converter) ports(path string, value any) (out []int32) {
-	items, ok := value.([]any)
-	if !ok && value != nil {
-		c.note(path, "must be a list; left out")
-	}
-	for i, item := range items {
+	for i, item := range c.listAt(path, value) {
 		port, err := strconv.ParseUint(scalar(item), 10, 16)
 		if err != nil || port == 0 || slices.Contains(out, int32(port)) {
 			c.note(fmt.Sprintf("%s[%d]", path, i), "must be a port that is not there yet; left out")

@@ -4,20 +4,29 @@
 package tools
 
 import (
-	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 )
 
-// ErrorResult is the result of a call that failed: a JSON object whose key error says why.
-func ErrorResult(why string) string {
-	var b bytes.Buffer
+// Result writes what a call found as JSON, as models read it: on one line, without escaping for HTML.
+func Result(found any) (string, error) {
+	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(map[string]string{"error": why}); err != nil {
+	if err := enc.Encode(found); err != nil {
+		return "", fmt.Errorf("encoding the result: %w", err)
+	}
+	return strings.TrimSuffix(b.String(), "\n"), nil
+}
+
+// ErrorResult is the result of a call that failed: a JSON object whose key error says why.
+func ErrorResult(why string) string {
+	result, err := Result(map[string]string{"error": why})
+	if err != nil {
 		return `{"error":"unknown"}` // not reached: a string is always encodable
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return result
 }
 
 // IsErrorResult tells whether a result is a JSON object that has the key error with a text, and no other key.

@@ -51,3 +51,13 @@ func TestErrorResult(t *testing.T) {
 		}
 	}
 }
+
+func TestResult(t *testing.T) {
+	got, err := tools.Result(map[string]any{"b": "<a&b>", "a": []int{1}})
+	if want := `{"a":[1],"b":"<a&b>"}`; err != nil || got != want {
+		t.Errorf("got %q, %v; want %q", got, err, want)
+	}
+	if got, err := tools.Result(func() {}); err == nil {
+		t.Errorf("a function was written as %q", got)
+	}
+}

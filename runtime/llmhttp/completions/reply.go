@@ -5,8 +5,6 @@ package completions
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 
 	"github.com/aalis-dev/aalis-operator/runtime/contract/llm"
 	"github.com/aalis-dev/aalis-operator/runtime/llmhttp"
@@ -28,25 +26,15 @@ type document struct {
 func Chat(ctx context.Context, c llmhttp.Call, path string, body any) (llm.Response, error) {
 	quiet := c.AwaitHeader()
 	defer quiet()
-	resp, err := c.Endpoint.Post(ctx, path, body, llmhttp.AcceptJSON)
-	if err != nil {
+	var doc document
+	if err := c.Endpoint.PostJSON(ctx, path, body, &doc); err != nil {
 		return llm.Response{}, err
 	}
-	raw, err := llmhttp.ReadAll(resp)
-	if err != nil {
-		return llm.Response{}, err
-	}
-	return readReply(raw)
+	return doc.read()
 }
 
-// readReply takes a whole reply apart.
-func readReply(raw []byte) (llm.Response, error) {
-	var doc document
-	if err := json.Unmarshal(raw, &doc); err != nil {
-		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); !ok {
-			return llm.Response{}, llmhttp.ErrNonsense
-		}
-	}
+// read takes a whole reply apart.
+func (doc *document) read() (llm.Response, error) {
 	if len(doc.Choices) == 0 {
 		return llm.Response{}, llmhttp.ErrNonsense
 	}

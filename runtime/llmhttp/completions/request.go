@@ -4,6 +4,8 @@
 package completions
 
 import (
+	"math"
+
 	openai "github.com/sashabaranov/go-openai"
 
 	"github.com/aalis-dev/aalis-operator/runtime/contract/message"
@@ -78,4 +80,19 @@ func Tools(in []message.ToolDefinition, strict bool) []openai.Tool {
 		}}
 	}
 	return out
+}
+
+// Streamed makes a request one for a stream that tells the usage too.
+func Streamed(r *openai.ChatCompletionRequest) {
+	r.Stream = true
+	r.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
+}
+
+// Temperature gives a temperature as a request holds it. The library leaves a zero out, and the server would take its
+// own default.
+func Temperature(t float64) float32 {
+	if out := float32(t); out != 0 {
+		return out
+	}
+	return math.SmallestNonzeroFloat32
 }

@@ -5,10 +5,6 @@ package completions
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 
 	"github.com/aalis-dev/aalis-operator/runtime/contract/llm"
 	"github.com/aalis-dev/aalis-operator/runtime/llmhttp"
@@ -20,13 +16,12 @@ type stream struct {
 	onChunk  func(llm.Chunk) error
 	handedOn bool // something went to onChunk
 
-	frame     frame
-	template  template
-	calls     callBuffers
-	frames    int
-	malformed int
-	finish    string
-	text      bool // there was content
+	pieces   llmhttp.Pieces
+	frame    frame
+	template template
+	calls    callBuffers
+	finish   string
+	text     bool // there was content
 }
 
 // Stream asks for a reply at a path of the server and hands it on piece by piece. The body is a request with stream. A
@@ -47,27 +42,8 @@ func Stream(ctx context.Context, c llmhttp.Call, path string, body any, onChunk 
 		return s.whole(raw)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	return s.read(llmhttp.Events(resp.Body))
-}
-
-func (s *stream) read(events *llmhttp.Frames) error {
-	quiet := s.call.AwaitFrame()
-	defer func() { quiet() }()
-	for {
-		data, err := events.Next()
-		if errors.Is(err, io.EOF) {
-			return s.end()
-		}
-		if err != nil {
-			return fmt.Errorf("reading the stream: %w", err)
-		}
-		if s.frames++; s.frames == 1 {
-			quiet()
-		}
-		if err := s.piece(data); err != nil {
-			return err
-		}
-	}
+	one := func(data []byte) (bool, error) { return false, s.piece(data) }
+	return s.pieces.Each(c, llmhttp.Events(resp.Body), one, s.end)
 }
 
 // piece reads one frame. One that is no JSON is skipped.
@@ -81,12 +57,8 @@ func (s *stream) piece(data []byte) error {
 	}
 	f := &s.frame
 	f.reset()
-	if err := json.Unmarshal(data, f); err != nil {
-		// A field of another type than expected is as good as absent: everything else has been read.
-		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); !ok {
-			s.malformed++
-			return nil
-		}
+	if !s.pieces.Parse(data, f) {
+		return nil
 	}
 	if len(f.Error) > 0 && string(f.Error) != "null" {
 		return s.call.Endpoint.StreamError(string(f.Error))
@@ -137,12 +109,7 @@ func (s *stream) hand(c llm.Chunk) error {
 
 // end closes a reply whose stream has ended, with or without its closing mark.
 func (s *stream) end() error {
-	if s.malformed > 0 {
-		s.call.Log.Debug("Skipped malformed parts of an answer", "count", s.malformed)
-	}
 	switch {
-	case s.frames == s.malformed:
-		return llmhttp.ErrNonsense
 	case s.finish == filtered && !s.text:
 		return llmhttp.ErrFiltered
 	case s.finish == "" && (!s.handedOn || !s.calls.complete()):
@@ -153,7 +120,11 @@ func (s *stream) end() error {
 
 // whole hands on a reply that came as one document although a stream was asked for.
 func (s *stream) whole(raw []byte) error {
-	reply, err := readReply(raw)
+	var doc document
+	if err := llmhttp.Unmarshal(raw, &doc); err != nil {
+		return err
+	}
+	reply, err := doc.read()
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,6 @@ import (
 	"github.com/aalis-dev/aalis-operator/runtime/contract/embedding"
 	"github.com/aalis-dev/aalis-operator/runtime/kernel"
 	"github.com/aalis-dev/aalis-operator/runtime/llmhttp"
-	"github.com/aalis-dev/aalis-operator/runtime/netx"
 )
 
 // Times of the calls.
@@ -52,15 +51,12 @@ type embedder struct {
 	ep      *llmhttp.Endpoint
 	backend Backend
 	opts    Options
-	calls   netx.InFlight
 }
 
 // Start provides the service embedding in a plugin's context until that is torn down, and looks in the background whether
 // the server answers. If it does not, there is a warning and nothing else.
 func Start(k *kernel.Context, ep *llmhttp.Endpoint, backend Backend, opts Options) {
 	e := &embedder{k: k, ep: ep, backend: backend, opts: opts}
-	k.OnDispose("connections", e.close)
-	k.OnDrain("calls", func(ctx context.Context) { _ = e.calls.Wait(ctx) })
 	embedding.Service.Provide(k, embedding.Embedder(e))
 	k.Go("probe", e.probe)
 }
@@ -104,15 +100,8 @@ func (e *embedder) ListModels(ctx context.Context) ([]string, error) {
 
 // call makes attempts until one succeeds or there is no point. Its errors do not show the key.
 func (e *embedder) call(parent context.Context, timeout time.Duration, attempt func(context.Context) error) error {
-	e.calls.Enter()
-	defer e.calls.Leave()
-	ctx, cancel := context.WithCancel(parent)
-	defer cancel()
-	defer context.AfterFunc(e.k.Lifetime(), cancel)()
-	if e.k.Lifetime().Err() != nil {
-		// The function above may run too late: no connection is made behind the back of close.
-		cancel()
-	}
+	ctx, done := e.ep.Begin(parent, 0)
+	defer done()
 	for n := 0; ; n++ {
 		err := e.once(ctx, timeout, attempt)
 		switch {
@@ -135,12 +124,6 @@ func (e *embedder) once(ctx context.Context, timeout time.Duration, attempt func
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	return attempt(ctx)
-}
-
-func (e *embedder) close(ctx context.Context) error {
-	err := e.calls.Wait(ctx)
-	e.ep.Close()
-	return err
 }
 
 var _ embedding.Embedder = (*embedder)(nil)

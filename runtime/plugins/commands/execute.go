@@ -58,11 +58,7 @@ func (r *registry) target(name string) (target, bool) {
 	if n == nil {
 		return target{}, false
 	}
-	t := target{run: n.runnable(), policy: n.policy()}
-	if r.guard != nil {
-		t.guard = r.guard.guard
-	}
-	return t, true
+	return target{run: n.runnable(), policy: n.policy(), guard: r.guard.Guard()}, true
 }
 
 // ask says why a command may not run, or nothing.

@@ -21,11 +21,6 @@ import (
 	"github.com/aalis-dev/aalis-operator/runtime/kernel"
 )
 
-// guardSlot is an installed guard.
-type guardSlot struct {
-	guard access.Guard
-}
-
 // registry implements commands.Registry. Its lock is never held while foreign code runs.
 type registry struct {
 	log      *slog.Logger
@@ -36,7 +31,7 @@ type registry struct {
 
 	mu     sync.RWMutex
 	tree   *tree
-	guard  *guardSlot
+	guard  access.Slot
 	prefix string
 }
 
@@ -75,24 +70,11 @@ func (r *registry) Register(k *kernel.Context, c commands.Command) (off func(), 
 	for _, a := range hidden {
 		r.log.Warn("Alias does nothing because a Command has that name", "alias", a, "command", l.name)
 	}
-	return owned(k, "command:"+l.name, func() {
+	return k.Own("command:"+l.name, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.tree.remove(l)
 	}), nil
-}
-
-// owned has a withdrawal happen once: when the returned function is called or when the context is torn down.
-func owned(k *kernel.Context, label string, withdraw func()) (off func()) {
-	once := sync.OnceFunc(withdraw)
-	forget := k.OnDispose(label, func(context.Context) error {
-		once()
-		return nil
-	})
-	return func() {
-		once()
-		forget()
-	}
 }
 
 // newLayer reads a declaration and keeps copies of what could be changed later.
@@ -119,24 +101,11 @@ func newLayer(c commands.Command, owner string) (*layer, error) {
 
 // SetGuard implements commands.Registry.
 func (r *registry) SetGuard(g access.Guard) (off func()) {
-	var slot *guardSlot
-	if g != nil {
-		slot = &guardSlot{guard: g}
-	}
-	r.mu.Lock()
-	replaced := r.guard != nil && slot != nil
-	r.guard = slot
-	r.mu.Unlock()
+	off, replaced := r.guard.Set(g)
 	if replaced {
 		r.log.Warn("Replaced Guard of commands")
 	}
-	return func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if r.guard == slot {
-			r.guard = nil
-		}
-	}
+	return off
 }
 
 // Prefix implements commands.Registry.

@@ -14,7 +14,6 @@ import (
 	"github.com/aalis-dev/aalis-operator/runtime/kernel"
 	"github.com/aalis-dev/aalis-operator/runtime/llmhttp"
 	"github.com/aalis-dev/aalis-operator/runtime/llmhttp/vectors"
-	"github.com/aalis-dev/aalis-operator/runtime/netx"
 )
 
 // ModuleName is the full name of the module.
@@ -45,11 +44,10 @@ var Plugin = kernel.Define(kernel.Module{
 }, Default(), apply)
 
 func apply(k *kernel.Context, cfg Config) error {
-	base, err := llmhttp.CheckBase(cfg.BaseURL, "", netx.PolicyOf(k))
+	ep, err := llmhttp.Server{Vendor: "Ollama", BaseURL: cfg.BaseURL}.Open(k)
 	if err != nil {
 		return err
 	}
-	ep := llmhttp.NewEndpoint(k, "Ollama", llmhttp.WithoutVersion(base), "")
 	vectors.Start(k, ep, &backend{}, vectors.Options{
 		Model: cfg.Model, Timeout: time.Duration(cfg.TimeoutMs) * time.Millisecond, Retries: cfg.Retries, Wait: llmhttp.Sleep,
 	})

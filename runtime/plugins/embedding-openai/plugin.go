@@ -16,7 +16,6 @@ import (
 	"github.com/aalis-dev/aalis-operator/runtime/llmhttp"
 	"github.com/aalis-dev/aalis-operator/runtime/llmhttp/completions"
 	"github.com/aalis-dev/aalis-operator/runtime/llmhttp/vectors"
-	"github.com/aalis-dev/aalis-operator/runtime/netx"
 )
 
 // ModuleName is the full name of the module.
@@ -51,11 +50,12 @@ var Plugin = kernel.Define(kernel.Module{
 }, Default(), apply)
 
 func apply(k *kernel.Context, cfg Config) error {
-	base, err := llmhttp.CheckBase(cfg.BaseURL, cfg.APIKey, netx.PolicyOf(k), officialHost)
+	ep, err := llmhttp.Server{
+		Vendor: "OpenAI", BaseURL: cfg.BaseURL, Key: cfg.APIKey, KeyHost: officialHost, Versioned: true,
+	}.Open(k)
 	if err != nil {
 		return err
 	}
-	ep := llmhttp.NewEndpoint(k, "OpenAI", llmhttp.WithVersion(base), cfg.APIKey)
 	vectors.Start(k, ep, backend{}, vectors.Options{Model: cfg.Model, Timeout: timeout, Wait: llmhttp.Sleep})
 	return nil
 }

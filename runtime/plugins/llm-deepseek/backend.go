@@ -5,10 +5,7 @@ package llmdeepseek
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
-
-	openai "github.com/sashabaranov/go-openai"
 
 	"github.com/aalis-dev/aalis-operator/runtime/contract/llm"
 	"github.com/aalis-dev/aalis-operator/runtime/llmhttp"
@@ -23,32 +20,22 @@ const (
 
 // backend speaks DeepSeek's protocol.
 type backend struct {
-	set atomic.Pointer[settings]
+	llmhttp.Live[*settings]
+
 	now func() time.Time
 }
 
-// Timeout implements llmhttp.Backend.
-func (b *backend) Timeout() time.Duration { return b.set.Load().timeout }
-
-// Custom implements llmhttp.Backend.
-func (b *backend) Custom() []string { return b.set.Load().models.Custom }
-
-// Describe implements llmhttp.Backend.
-func (b *backend) Describe(id string) llm.Info {
-	set := b.set.Load()
-	return llm.Info{
-		ContextLength: set.ContextLength, MaxOutputTokens: set.MaxTokens, Capabilities: set.models.Can(id, guess),
-	}
-}
+// Guess implements llmhttp.Backend.
+func (*backend) Guess(id string) []llm.Capability { return guess(id) }
 
 // List implements llmhttp.Backend.
-func (b *backend) List(ctx context.Context, ep *llmhttp.Endpoint) ([]string, error) {
+func (*backend) List(ctx context.Context, ep *llmhttp.Endpoint) ([]string, error) {
 	return completions.List(ctx, ep, pathModels)
 }
 
 // Chat implements llmhttp.Backend.
 func (b *backend) Chat(ctx context.Context, c llmhttp.Call, req llm.Request) (llm.Response, error) {
-	out, err := completions.Chat(ctx, c, pathChat, buildRequest(c.Model, req, b.set.Load()))
+	out, err := completions.Chat(ctx, c, pathChat, buildRequest(c.Model, req, b.Current()))
 	if err != nil {
 		return out, err
 	}
@@ -62,11 +49,10 @@ func (b *backend) Chat(ctx context.Context, c llmhttp.Call, req llm.Request) (ll
 
 // Stream implements llmhttp.Backend.
 func (b *backend) Stream(ctx context.Context, c llmhttp.Call, req llm.Request, onChunk func(llm.Chunk) error) error {
-	body := buildRequest(c.Model, req, b.set.Load())
-	body.Stream = true
-	body.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
+	body := buildRequest(c.Model, req, b.Current())
+	completions.Streamed(&body.ChatCompletionRequest)
 	f := filter{onChunk: onChunk, now: b.now}
 	return completions.Stream(ctx, c, pathChat, body, f.chunk)
 }
 
-var _ llmhttp.Backend = (*backend)(nil)
+var _ llmhttp.Configured[*settings] = (*backend)(nil)

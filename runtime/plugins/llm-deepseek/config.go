@@ -3,11 +3,7 @@
 
 package llmdeepseek
 
-import (
-	"time"
-
-	"github.com/aalis-dev/aalis-operator/runtime/llmhttp"
-)
+import "github.com/aalis-dev/aalis-operator/runtime/llmhttp"
 
 // Config of the module.
 type Config struct {
@@ -46,16 +42,27 @@ func Default() Config {
 	}
 }
 
+func (c Config) server() llmhttp.Server {
+	return llmhttp.Server{Vendor: "DeepSeek", BaseURL: c.BaseURL, Key: c.APIKey, KeyHost: llmhttp.AnyHost}
+}
+
 // settings is what of the config can change while the plugin runs. It is never modified.
 type settings struct {
-	Config
+	llmhttp.Settings
 
-	timeout time.Duration // 0 means no limit
-	models  llmhttp.Models
+	strict   bool   // hold tool calls to their schema
+	jsonOnly bool   // ask for a JSON object when no tools are offered
+	thinking string // one of the choices, and so is effort
+	effort   string
 }
 
 func (c Config) settings() (*settings, error) {
 	models, err := llmhttp.ReadModels(c.CustomModels, c.ModelCapabilities, c.ProviderCapabilities)
-	c.APIKey = ""
-	return &settings{Config: c, timeout: time.Duration(c.Timeout * float64(time.Second)), models: models}, err
+	return &settings{
+		Settings: llmhttp.Settings{
+			Timeout: llmhttp.Seconds(c.Timeout), Temperature: c.Temperature, MaxTokens: c.MaxTokens,
+			ContextLength: c.ContextLength, Models: models,
+		},
+		strict: c.StrictToolCalls, jsonOnly: c.ForceJSONOutput, thinking: c.ThinkingMode, effort: c.ReasoningEffort,
+	}, err
 }

@@ -17,13 +17,8 @@
 package llmdeepseek
 
 import (
-	"context"
-	"errors"
-	"fmt"
-
 	"github.com/aalis-dev/aalis-operator/runtime/kernel"
 	"github.com/aalis-dev/aalis-operator/runtime/llmhttp"
-	"github.com/aalis-dev/aalis-operator/runtime/netx"
 )
 
 // ModuleName is the full name of the module.
@@ -44,32 +39,5 @@ var Plugin = kernel.Define(kernel.Module{
 func apply(k *kernel.Context, cfg Config) error { return applyWith(k, cfg, llmhttp.RealTools()) }
 
 func applyWith(k *kernel.Context, cfg Config, t llmhttp.Tools) error {
-	set, err := cfg.settings()
-	if err != nil {
-		return err
-	}
-	base, err := llmhttp.CheckBase(cfg.BaseURL, cfg.APIKey, netx.PolicyOf(k))
-	if err != nil {
-		return err
-	}
-	if cfg.APIKey == "" {
-		return errors.New("config.apiKey: must be given from a Secret")
-	}
-	b := &backend{now: k.Now}
-	b.set.Store(set)
-	p := llmhttp.Start(k, llmhttp.NewEndpoint(k, "DeepSeek", llmhttp.WithoutVersion(base), cfg.APIKey), b, t)
-	kernel.OnReconfigure(k, func(_ context.Context, before, after Config) error {
-		// Where the server is and who we are there does not change in place.
-		if before.BaseURL != after.BaseURL || before.APIKey != after.APIKey {
-			return kernel.ErrNeedsBounce
-		}
-		set, err := after.settings()
-		if err != nil {
-			return fmt.Errorf("reconfiguring: %w", err)
-		}
-		b.set.Store(set)
-		p.Sync()
-		return nil
-	})
-	return nil
+	return llmhttp.Run(k, cfg, Config.server, Config.settings, &backend{now: k.Now}, t)
 }

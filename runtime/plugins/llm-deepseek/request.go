@@ -4,7 +4,6 @@
 package llmdeepseek
 
 import (
-	"math"
 	"slices"
 
 	openai "github.com/sashabaranov/go-openai"
@@ -29,33 +28,22 @@ func buildRequest(id string, req llm.Request, set *settings) *request {
 	out := &request{ChatCompletionRequest: openai.ChatCompletionRequest{
 		Model:     id,
 		Messages:  completions.Messages(placeSystem(llm.Prepare(req.Messages)), false, true),
-		Tools:     completions.Tools(req.Tools, set.StrictToolCalls),
-		MaxTokens: set.MaxTokens, //nolint:staticcheck // the server knows only this field
+		Tools:     completions.Tools(req.Tools, set.strict),
+		MaxTokens: set.MaxTokensOf(req), //nolint:staticcheck // the server knows only this field
 	}}
-	if req.MaxTokens > 0 {
-		out.MaxTokens = req.MaxTokens //nolint:staticcheck // see above
-	}
-	if set.ForceJSONOutput && len(req.Tools) == 0 {
+	if set.jsonOnly && len(req.Tools) == 0 {
 		out.ResponseFormat = &openai.ChatCompletionResponseFormat{Type: openai.ChatCompletionResponseFormatTypeJSONObject}
 	}
 	if set.think(id, req.Think) {
 		out.Thinking.Type = enabled
-		if set.ReasoningEffort != auto {
-			out.ReasoningEffort = set.ReasoningEffort
+		if set.effort != auto {
+			out.ReasoningEffort = set.effort
 		}
 		return out
 	}
 	// What is not said is on: the switch is always sent.
 	out.Thinking.Type = disabled
-	temperature := set.Temperature
-	if req.Temperature != nil {
-		temperature = *req.Temperature
-	}
-	out.Temperature = float32(temperature)
-	if out.Temperature == 0 {
-		// The library leaves a zero out, and the server would take its own default.
-		out.Temperature = math.SmallestNonzeroFloat32
-	}
+	out.Temperature = completions.Temperature(set.TemperatureOf(req))
 	return out
 }
 
@@ -64,9 +52,9 @@ func (s *settings) think(id string, asked *bool) bool {
 	switch {
 	case asked != nil:
 		return *asked
-	case s.ThinkingMode != auto:
-		return s.ThinkingMode == enabled
+	case s.thinking != auto:
+		return s.thinking == enabled
 	default:
-		return slices.Contains(s.models.Can(id, guess), llm.CapThinking)
+		return slices.Contains(s.Models.Can(id, guess), llm.CapThinking)
 	}
 }

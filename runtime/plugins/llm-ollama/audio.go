@@ -53,14 +53,8 @@ type audioPart struct {
 
 // chatAudio makes one attempt at a whole reply to a conversation with sounds.
 func (b *backend) chatAudio(ctx context.Context, c llmhttp.Call, req llm.Request) (llm.Response, error) {
-	set := b.set.Load()
-	body := audioRequest{Model: c.Model, Temperature: set.Temperature, MaxTokens: set.MaxTokens}
-	if req.Temperature != nil {
-		body.Temperature = *req.Temperature
-	}
-	if req.MaxTokens > 0 {
-		body.MaxTokens = req.MaxTokens
-	}
+	set := b.Current()
+	body := audioRequest{Model: c.Model, Temperature: set.TemperatureOf(req), MaxTokens: set.MaxTokensOf(req)}
 	if !b.think(c.Model, req.Think, set) {
 		body.ReasoningEffort = "none"
 	}
@@ -82,10 +76,8 @@ func (b *backend) chatAudio(ctx context.Context, c llmhttp.Call, req llm.Request
 	if err != nil {
 		return out, err
 	}
-	var tags thinkTags
-	content, reasoning := tags.feed(out.Content)
-	moreContent, moreReasoning := tags.end()
-	out.Content, out.ReasoningContent = content+moreContent, out.ReasoningContent+reasoning+moreReasoning
+	content, reasoning := splitThinking(out.Content)
+	out.Content, out.ReasoningContent = content, out.ReasoningContent+reasoning
 	return out, nil
 }
 

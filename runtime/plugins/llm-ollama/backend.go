@@ -24,44 +24,31 @@ const (
 
 // backend speaks Ollama's protocol.
 type backend struct {
-	set   atomic.Pointer[settings]
+	llmhttp.Live[*settings]
+
 	known atomic.Pointer[map[string]shown] // by model id; replaced, never changed
 	now   func() time.Time
 	media *fetcher
 }
 
-// Timeout implements llmhttp.Backend.
-func (b *backend) Timeout() time.Duration { return b.set.Load().timeout }
-
-// Custom implements llmhttp.Backend.
-func (b *backend) Custom() []string { return b.set.Load().models.Custom }
-
-// Describe implements llmhttp.Backend.
-func (b *backend) Describe(id string) llm.Info {
-	set := b.set.Load()
-	return llm.Info{ContextLength: set.ContextLength, MaxOutputTokens: set.MaxTokens, Capabilities: b.can(id, set)}
-}
-
-// can decides what a model can do: as the config says, else as the server said, else as its name suggests.
-func (b *backend) can(id string, set *settings) []llm.Capability {
-	return set.models.Can(id, func(id string) []llm.Capability {
-		if known := b.known.Load(); known != nil {
-			if s, ok := (*known)[id]; ok && len(s.caps) > 0 {
-				return s.caps
-			}
+// Guess implements llmhttp.Backend: it is what the server said, else what the name suggests.
+func (b *backend) Guess(id string) []llm.Capability {
+	if known := b.known.Load(); known != nil {
+		if s, ok := (*known)[id]; ok && len(s.caps) > 0 {
+			return s.caps
 		}
-		return guess(id)
-	})
+	}
+	return guess(id)
 }
 
 // think decides whether a model thinks: as the request says, else as the config does, if it can at all. The server
 // refuses the whole request otherwise.
 func (b *backend) think(id string, asked *bool, set *settings) bool {
-	want := set.Thinking
+	want := set.thinking
 	if asked != nil {
 		want = *asked
 	}
-	return want && slices.Contains(b.can(id, set), llm.CapThinking)
+	return want && slices.Contains(set.Models.Can(id, b.Guess), llm.CapThinking)
 }
 
 // Chat implements llmhttp.Backend.
@@ -85,14 +72,12 @@ func (b *backend) Chat(ctx context.Context, c llmhttp.Call, req llm.Request) (ll
 	case line.Message == nil:
 		return llm.Response{}, llmhttp.ErrNonsense
 	}
-	var tags thinkTags
-	content, reasoning := tags.feed(line.Message.Content)
-	moreContent, moreReasoning := tags.end()
+	content, reasoning := splitThinking(line.Message.Content)
 	var calls toolCalls
 	calls.add(line.Message.ToolCalls)
 	return llm.Response{
-		Content: content + moreContent, ReasoningContent: line.Message.Thinking + reasoning + moreReasoning,
-		ToolCalls: calls.finish(b.now()), Usage: line.usage(),
+		Content: content, ReasoningContent: line.Message.Thinking + reasoning, ToolCalls: calls.finish(b.now()),
+		Usage: line.usage(),
 	}, nil
 }
 
@@ -121,4 +106,4 @@ func (b *backend) Stream(ctx context.Context, c llmhttp.Call, req llm.Request, o
 	return s.read(llmhttp.Lines(resp.Body))
 }
 
-var _ llmhttp.Backend = (*backend)(nil)
+var _ llmhttp.Configured[*settings] = (*backend)(nil)

@@ -39,20 +39,25 @@ func Default() Config {
 	}
 }
 
+func (c Config) server() llmhttp.Server { return llmhttp.Server{Vendor: "Ollama", BaseURL: c.BaseURL} }
+
 // settings is what of the config can change while the plugin runs. It is never modified.
 type settings struct {
-	Config
+	llmhttp.Settings
 
-	timeout   time.Duration // 0 means no limit
-	keepAlive any           // as the server wants it: a text or a number
-	models    llmhttp.Models
+	keepAlive any  // as the server wants it: a text or a number
+	thinking  bool // when a request does not say
 }
 
 func (c Config) settings() (*settings, error) {
 	models, err := llmhttp.ReadModels(c.CustomModels, c.ModelCapabilities, c.ProviderCapabilities)
 	keepAlive, keepErr := readKeepAlive(c.KeepAlive)
 	return &settings{
-		Config: c, timeout: time.Duration(c.Timeout * float64(time.Second)), keepAlive: keepAlive, models: models,
+		Settings: llmhttp.Settings{
+			Timeout: llmhttp.Seconds(c.Timeout), Temperature: c.Temperature, MaxTokens: c.MaxTokens,
+			ContextLength: c.ContextLength, Models: models,
+		},
+		keepAlive: keepAlive, thinking: c.Thinking,
 	}, errors.Join(err, keepErr)
 }
 

@@ -17,13 +17,9 @@
 package llmollama
 
 import (
-	"context"
-	"fmt"
-
 	"github.com/aalis-dev/aalis-operator/runtime/kernel"
 	"github.com/aalis-dev/aalis-operator/runtime/llmhttp"
 	"github.com/aalis-dev/aalis-operator/runtime/netguard"
-	"github.com/aalis-dev/aalis-operator/runtime/netx"
 )
 
 // ModuleName is the full name of the module.
@@ -47,28 +43,5 @@ func apply(k *kernel.Context, cfg Config) error {
 
 // applyWith starts the plugin. Which addresses of pictures may be reached is up to the policy; nil is that of the bot.
 func applyWith(k *kernel.Context, cfg Config, t llmhttp.Tools, policy func() netguard.Policy) error {
-	set, err := cfg.settings()
-	if err != nil {
-		return err
-	}
-	base, err := llmhttp.CheckBase(cfg.BaseURL, "", netx.PolicyOf(k))
-	if err != nil {
-		return err
-	}
-	b := &backend{now: k.Now, media: newFetcher(k, policy)}
-	b.set.Store(set)
-	p := llmhttp.Start(k, llmhttp.NewEndpoint(k, "Ollama", llmhttp.WithoutVersion(base), ""), b, t)
-	kernel.OnReconfigure(k, func(_ context.Context, before, after Config) error {
-		if before.BaseURL != after.BaseURL {
-			return kernel.ErrNeedsBounce
-		}
-		set, err := after.settings()
-		if err != nil {
-			return fmt.Errorf("reconfiguring: %w", err)
-		}
-		b.set.Store(set)
-		p.Sync()
-		return nil
-	})
-	return nil
+	return llmhttp.Run(k, cfg, Config.server, Config.settings, &backend{now: k.Now, media: newFetcher(k, policy)}, t)
 }

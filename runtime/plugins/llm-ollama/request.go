@@ -48,16 +48,10 @@ type wireFunction struct {
 
 // buildRequest makes the wire request of a call. Pictures may have to be fetched for it.
 func (b *backend) buildRequest(ctx context.Context, c llmhttp.Call, req llm.Request) (*request, error) {
-	set := b.set.Load()
+	set := b.Current()
 	out := &request{
 		Model: c.Model, Think: b.think(c.Model, req.Think, set), KeepAlive: set.keepAlive,
-		Options: options{Temperature: set.Temperature, NumPredict: set.MaxTokens, NumCtx: set.ContextLength},
-	}
-	if req.Temperature != nil {
-		out.Options.Temperature = *req.Temperature
-	}
-	if req.MaxTokens > 0 {
-		out.Options.NumPredict = req.MaxTokens
+		Options: options{Temperature: set.TemperatureOf(req), NumPredict: set.MaxTokensOf(req), NumCtx: set.ContextLength},
 	}
 	if tools := completions.Tools(req.Tools, false); len(tools) > 0 {
 		out.Tools = tools

@@ -6,9 +6,6 @@ package llmollama
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"strconv"
 	"time"
 
@@ -47,41 +44,20 @@ type stream struct {
 	now      func() time.Time
 	handedOn bool // something went to onChunk
 
-	tags      thinkTags
-	calls     toolCalls
-	frames    int
-	malformed int
+	pieces llmhttp.Pieces
+	tags   thinkTags
+	calls  toolCalls
 }
 
 func (s *stream) read(lines *llmhttp.Frames) error {
-	quiet := s.call.AwaitFrame()
-	defer func() { quiet() }()
-	for {
-		line, err := lines.Next()
-		if errors.Is(err, io.EOF) {
-			return s.brokenOff()
-		}
-		if err != nil {
-			return fmt.Errorf("reading the stream: %w", err)
-		}
-		if s.frames++; s.frames == 1 {
-			quiet()
-		}
-		if done, err := s.line(line); done || err != nil {
-			return err
-		}
-	}
+	return s.pieces.Each(s.call, lines, s.line, s.brokenOff)
 }
 
 // line reads one line. One that is no JSON is skipped.
 func (s *stream) line(data []byte) (done bool, err error) {
 	var f frame
-	if err := json.Unmarshal(data, &f); err != nil {
-		// A field of another type than expected is as good as absent: everything else has been read.
-		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); !ok {
-			s.malformed++
-			return false, nil
-		}
+	if !s.pieces.Parse(data, &f) {
+		return false, nil
 	}
 	if f.Error != "" {
 		return false, s.call.Endpoint.StreamError(f.Error)
@@ -95,7 +71,6 @@ func (s *stream) line(data []byte) (done bool, err error) {
 		return false, nil
 	}
 	content, reasoning := s.tags.end()
-	s.warnMalformed()
 	return true, s.hand(llm.Chunk{
 		ContentDelta: content, ReasoningDelta: reasoning, ToolCalls: s.calls.finish(s.now()), Usage: f.usage(), Done: true,
 	})
@@ -123,23 +98,13 @@ func (s *stream) hand(c llm.Chunk) error {
 
 // brokenOff closes a reply whose stream ended without saying so. What there is of it counts.
 func (s *stream) brokenOff() error {
-	s.warnMalformed()
 	content, reasoning := s.tags.end()
-	switch {
-	case s.frames == s.malformed:
-		return llmhttp.ErrNonsense
-	case !s.handedOn && content == "" && reasoning == "":
+	if !s.handedOn && content == "" && reasoning == "" {
 		return llmhttp.ErrBroken
 	}
 	return s.hand(llm.Chunk{
 		ContentDelta: content, ReasoningDelta: reasoning, ToolCalls: s.calls.finish(time.Time{}), Done: true,
 	})
-}
-
-func (s *stream) warnMalformed() {
-	if s.malformed > 0 {
-		s.call.Log.Debug("Skipped malformed parts of an answer", "count", s.malformed)
-	}
 }
 
 // toolCalls collects the calls of a reply, which come whole. The zero value is ready.

@@ -55,6 +55,14 @@ func (t *thinkTags) end() (content, reasoning string) {
 	return held, ""
 }
 
+// splitThinking parts a whole text.
+func splitThinking(text string) (content, reasoning string) {
+	var t thinkTags
+	content, reasoning = t.feed(text)
+	moreContent, moreReasoning := t.end()
+	return content + moreContent, reasoning + moreReasoning
+}
+
 func (t *thinkTags) awaited() string {
 	if t.inside {
 		return thinkClose

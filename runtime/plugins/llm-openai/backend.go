@@ -5,10 +5,6 @@ package llmopenai
 
 import (
 	"context"
-	"sync/atomic"
-	"time"
-
-	openai "github.com/sashabaranov/go-openai"
 
 	"github.com/aalis-dev/aalis-operator/runtime/contract/llm"
 	"github.com/aalis-dev/aalis-operator/runtime/llmhttp"
@@ -22,38 +18,26 @@ const (
 )
 
 // backend speaks OpenAI's protocol.
-type backend struct{ set atomic.Pointer[settings] }
+type backend struct{ llmhttp.Live[*settings] }
 
-// Timeout implements llmhttp.Backend.
-func (b *backend) Timeout() time.Duration { return b.set.Load().timeout }
-
-// Custom implements llmhttp.Backend.
-func (b *backend) Custom() []string { return b.set.Load().models.Custom }
-
-// Describe implements llmhttp.Backend.
-func (b *backend) Describe(id string) llm.Info {
-	set := b.set.Load()
-	return llm.Info{
-		ContextLength: set.contextLength, MaxOutputTokens: set.maxTokens, Capabilities: set.models.Can(id, guess),
-	}
-}
+// Guess implements llmhttp.Backend.
+func (*backend) Guess(id string) []llm.Capability { return guess(id) }
 
 // List implements llmhttp.Backend.
-func (b *backend) List(ctx context.Context, ep *llmhttp.Endpoint) ([]string, error) {
+func (*backend) List(ctx context.Context, ep *llmhttp.Endpoint) ([]string, error) {
 	return completions.List(ctx, ep, pathModels)
 }
 
 // Chat implements llmhttp.Backend.
 func (b *backend) Chat(ctx context.Context, c llmhttp.Call, req llm.Request) (llm.Response, error) {
-	return completions.Chat(ctx, c, pathChat, buildRequest(c.Model, req, b.set.Load()))
+	return completions.Chat(ctx, c, pathChat, buildRequest(c.Model, req, b.Current()))
 }
 
 // Stream implements llmhttp.Backend.
 func (b *backend) Stream(ctx context.Context, c llmhttp.Call, req llm.Request, onChunk func(llm.Chunk) error) error {
-	body := buildRequest(c.Model, req, b.set.Load())
-	body.Stream = true
-	body.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
+	body := buildRequest(c.Model, req, b.Current())
+	completions.Streamed(&body)
 	return completions.Stream(ctx, c, pathChat, body, onChunk)
 }
 
-var _ llmhttp.Backend = (*backend)(nil)
+var _ llmhttp.Configured[*settings] = (*backend)(nil)

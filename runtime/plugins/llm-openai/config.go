@@ -3,11 +3,7 @@
 
 package llmopenai
 
-import (
-	"time"
-
-	"github.com/aalis-dev/aalis-operator/runtime/llmhttp"
-)
+import "github.com/aalis-dev/aalis-operator/runtime/llmhttp"
 
 // officialHost is the one server that surely wants a key.
 const officialHost = "api.openai.com"
@@ -36,22 +32,17 @@ func Default() Config {
 	}
 }
 
-// settings is what of the config can change while the plugin runs. It is never modified.
-type settings struct {
-	timeout       time.Duration // 0 means no limit
-	temperature   float64
-	maxTokens     int
-	contextLength int
-	models        llmhttp.Models
+func (c Config) server() llmhttp.Server {
+	return llmhttp.Server{Vendor: "OpenAI", BaseURL: c.BaseURL, Key: c.APIKey, KeyHost: officialHost, Versioned: true}
 }
+
+// settings is what of the config can change while the plugin runs. It is never modified.
+type settings struct{ llmhttp.Settings }
 
 func (c Config) settings() (*settings, error) {
 	models, err := llmhttp.ReadModels(c.CustomModels, c.ModelCapabilities, c.ProviderCapabilities)
-	return &settings{
-		timeout:       time.Duration(c.Timeout * float64(time.Second)),
-		temperature:   c.Temperature,
-		maxTokens:     c.MaxTokens,
-		contextLength: c.ContextLength,
-		models:        models,
-	}, err
+	return &settings{llmhttp.Settings{
+		Timeout: llmhttp.Seconds(c.Timeout), Temperature: c.Temperature, MaxTokens: c.MaxTokens,
+		ContextLength: c.ContextLength, Models: models,
+	}}, err
 }

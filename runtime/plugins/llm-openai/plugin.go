@@ -14,13 +14,9 @@
 package llmopenai
 
 import (
-	"context"
-	"fmt"
-
 	"github.com/aalis-dev/aalis-operator/runtime/contract/tokens"
 	"github.com/aalis-dev/aalis-operator/runtime/kernel"
 	"github.com/aalis-dev/aalis-operator/runtime/llmhttp"
-	"github.com/aalis-dev/aalis-operator/runtime/netx"
 	"github.com/aalis-dev/aalis-operator/runtime/tokenizer"
 )
 
@@ -42,35 +38,11 @@ var Plugin = kernel.Define(kernel.Module{
 func apply(k *kernel.Context, cfg Config) error { return applyWith(k, cfg, llmhttp.RealTools()) }
 
 func applyWith(k *kernel.Context, cfg Config, t llmhttp.Tools) error {
-	set, err := cfg.settings()
-	if err != nil {
-		return err
-	}
-	base, err := llmhttp.CheckBase(cfg.BaseURL, cfg.APIKey, netx.PolicyOf(k), officialHost)
-	if err != nil {
-		return err
-	}
-	b := &backend{}
-	b.set.Store(set)
-	err = tokens.Contribute(k, tokenizer.NewPool(k.Go, func(err error) {
+	err := tokens.Contribute(k, tokenizer.NewPool(k.Go, func(err error) {
 		k.Logger().Error("Token table was not read, counts stay estimates", "error", err)
 	}))
 	if err != nil {
 		return err
 	}
-	p := llmhttp.Start(k, llmhttp.NewEndpoint(k, "OpenAI", llmhttp.WithVersion(base), cfg.APIKey), b, t)
-	kernel.OnReconfigure(k, func(_ context.Context, before, after Config) error {
-		// Where the server is and who we are there does not change in place.
-		if before.BaseURL != after.BaseURL || before.APIKey != after.APIKey {
-			return kernel.ErrNeedsBounce
-		}
-		set, err := after.settings()
-		if err != nil {
-			return fmt.Errorf("reconfiguring: %w", err)
-		}
-		b.set.Store(set)
-		p.Sync()
-		return nil
-	})
-	return nil
+	return llmhttp.Run(k, cfg, Config.server, Config.settings, &backend{}, t)
 }

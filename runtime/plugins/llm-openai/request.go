@@ -4,8 +4,6 @@
 package llmopenai
 
 import (
-	"math"
-
 	openai "github.com/sashabaranov/go-openai"
 
 	"github.com/aalis-dev/aalis-operator/runtime/contract/llm"
@@ -17,23 +15,12 @@ func buildRequest(id string, req llm.Request, set *settings) openai.ChatCompleti
 	out := openai.ChatCompletionRequest{
 		Model: id, Messages: completions.Messages(llm.Prepare(req.Messages), true, false), Tools: completions.Tools(req.Tools, false),
 	}
-	limit := set.maxTokens
-	if req.MaxTokens > 0 {
-		limit = req.MaxTokens
-	}
+	limit := set.MaxTokensOf(req)
 	if reasons(id) {
 		out.MaxCompletionTokens = limit
 		return out
 	}
 	out.MaxTokens = limit //nolint:staticcheck // servers other than the official one know only this field
-	temperature := set.temperature
-	if req.Temperature != nil {
-		temperature = *req.Temperature
-	}
-	out.Temperature = float32(temperature)
-	if out.Temperature == 0 {
-		// The library leaves a zero out, and the server would take its own default.
-		out.Temperature = math.SmallestNonzeroFloat32
-	}
+	out.Temperature = completions.Temperature(set.TemperatureOf(req))
 	return out
 }

@@ -4,14 +4,11 @@
 package promptbudget
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/aalis-dev/aalis-operator/runtime/bounded"
@@ -116,9 +113,9 @@ func (b *book) handle(_ context.Context, args map[string]any, call tools.CallCon
 	}
 	o, ok := b.last.Get(session)
 	if !ok {
-		return encode(absent{SessionID: session, NoData: true, Message: noData})
+		return tools.Result(absent{SessionID: session, NoData: true, Message: noData})
 	}
-	return encode(b.report(session, o))
+	return tools.Result(b.report(session, o))
 }
 
 func (b *book) report(session string, o observation) report {
@@ -173,14 +170,4 @@ func top(b agent.TokenBreakdown) []bucket {
 	all = slices.DeleteFunc(all, func(x bucket) bool { return x.Tokens <= 0 })
 	slices.SortStableFunc(all, func(x, y bucket) int { return cmp.Compare(y.Tokens, x.Tokens) })
 	return all[:min(len(all), topBuckets)]
-}
-
-func encode(v any) (string, error) {
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return "", fmt.Errorf("encoding the result: %w", err)
-	}
-	return strings.TrimSuffix(out.String(), "\n"), nil
 }

@@ -4,7 +4,6 @@
 package toolsearch
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -94,7 +93,7 @@ func (s *searcher) handle(_ context.Context, args map[string]any, call tools.Cal
 	r := cut(matches, limit, offset)
 	r.Found = fmt.Sprintf("%d/%d", len(matches), len(available))
 	r.Related = related(registry.List(), available, r.Tools, matches)
-	return encode(r)
+	return tools.Result(r)
 }
 
 // page reads the two numbers; a limit of 0 means that none was given.
@@ -201,14 +200,4 @@ func related(infos []tools.Info, available []message.ToolDefinition, hits []hit,
 		}
 	}
 	return out
-}
-
-func encode(v any) (string, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return "", fmt.Errorf("encoding the result: %w", err)
-	}
-	return strings.TrimSuffix(b.String(), "\n"), nil
 }

@@ -34,11 +34,6 @@ type group struct {
 	tools.Group
 }
 
-// guardSlot is an installed guard.
-type guardSlot struct {
-	guard access.Guard
-}
-
 // registry implements tools.Registry. Its lock is never held while foreign code runs.
 type registry struct {
 	log *slog.Logger
@@ -49,7 +44,7 @@ type registry struct {
 	byName map[string]*entry
 	sorted []*entry // by place; nil when it must be made anew
 	groups map[string]*group
-	guard  *guardSlot
+	guard  access.Slot
 	last   uint64
 }
 
@@ -73,7 +68,7 @@ func (r *registry) Register(k *kernel.Context, t tools.Tool) (off func()) {
 	}
 	e := newEntry(t, k.ID())
 	r.add(e)
-	return owned(k, "tool:"+name, func() { r.remove(e) })
+	return k.Own("tool:"+name, func() { r.remove(e) })
 }
 
 func newEntry(t tools.Tool, owner string) *entry {
@@ -132,7 +127,7 @@ func (r *registry) RegisterGroup(k *kernel.Context, g tools.Group) (off func()) 
 	r.mu.Lock()
 	r.groups[g.Name] = made
 	r.mu.Unlock()
-	return owned(k, "tool-group:"+g.Name, func() {
+	return k.Own("tool-group:"+g.Name, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if r.groups[g.Name] == made {
@@ -143,24 +138,11 @@ func (r *registry) RegisterGroup(k *kernel.Context, g tools.Group) (off func()) 
 
 // SetGuard implements tools.Registry.
 func (r *registry) SetGuard(g access.Guard) (off func()) {
-	var slot *guardSlot
-	if g != nil {
-		slot = &guardSlot{guard: g}
-	}
-	r.mu.Lock()
-	replaced := r.guard != nil && slot != nil
-	r.guard = slot
-	r.mu.Unlock()
+	off, replaced := r.guard.Set(g)
 	if replaced {
 		r.log.Warn("Replaced Guard of tools")
 	}
-	return func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if r.guard == slot {
-			r.guard = nil
-		}
-	}
+	return off
 }
 
 // all lists the tools in their order. The slice is shared and never modified.
@@ -222,10 +204,7 @@ func (r *registry) Groups() []tools.Group {
 func (r *registry) find(name string) (e *entry, guard access.Guard) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	if r.guard != nil {
-		guard = r.guard.guard
-	}
-	return r.byName[name], guard
+	return r.byName[name], r.guard.Guard()
 }
 
 func setOf(list []string) map[string]bool {
