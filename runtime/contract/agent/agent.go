@@ -166,8 +166,24 @@ type PromptView struct {
 // Prompt is the point where plugins add to the prompt.
 var Prompt = kernel.NewPoint[Contribution]("agent:prompt")
 
+// Purpose says what a model was called for.
+type Purpose string
+
+// The purposes of calls: the turn of a conversation, and what goes on beside it.
+const (
+	PurposeTurn      Purpose = "turn"
+	PurposeSummary   Purpose = "summary"
+	PurposeTitle     Purpose = "title"
+	PurposeEmbedding Purpose = "embedding"
+	PurposeVision    Purpose = "vision"
+)
+
 // CallDone tells of one finished call of a model, for measuring. It is emitted once per call, failed or not.
 type CallDone struct {
+	Purpose Purpose
+	// SessionID and UserID are those of the conversation; empty when there is none. They never become labels.
+	SessionID string
+	UserID    string
 	Provider  string
 	Model     string
 	Persona   string
@@ -179,6 +195,8 @@ type CallDone struct {
 	Duration  time.Duration
 	// FirstToken is the time until the first piece of the reply; 0 if there was none.
 	FirstToken time.Duration
+	// Price of the model; nil when none is declared.
+	Price *llm.Price
 	// Err is nil, or why the call failed.
 	Err error
 }

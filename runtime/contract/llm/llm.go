@@ -51,6 +51,8 @@ type Info struct {
 	MaxOutputTokens int
 	// Capabilities of the model.
 	Capabilities []Capability
+	// Price is nil when none is declared.
+	Price *Price
 }
 
 // Entry is the id of the model's entry in the service llm.
@@ -124,4 +126,6 @@ type Usage struct {
 	TotalTokens      int
 	// CachedPromptTokens is nil when the provider does not tell, which is not the same as 0.
 	CachedPromptTokens *int
+	// ReasoningTokens are the part of CompletionTokens that nobody reads; nil when the provider does not tell.
+	ReasoningTokens *int
 }

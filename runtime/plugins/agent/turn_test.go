@@ -77,6 +77,7 @@ func TestATurn(t *testing.T) {
 		t.Errorf("stored (-want +got):\n%s", diff)
 	}
 	call := agent.CallDone{
+		Purpose: agent.PurposeTurn, SessionID: "s", UserID: "1",
 		Provider: "llm:main", Model: "gpt", Persona: "owl", Platform: "test", Streaming: true, FirstToken: 1,
 		Usage: llm.Usage{PromptTokens: 7, CompletionTokens: 3, TotalTokens: 10},
 	}

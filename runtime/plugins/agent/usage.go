@@ -56,6 +56,7 @@ func (t *turn) tellCall(ctx context.Context, c *call, err error) {
 	usage, estimated := c.used()
 	info := c.model.Info()
 	done := agent.CallDone{
+		Purpose: agent.PurposeTurn, SessionID: t.msg.SessionID, UserID: t.msg.UserID, Price: info.Price,
 		Provider: info.Provider, Model: info.ID, Persona: t.personaName, Platform: t.msg.Platform,
 		Streaming: c.streaming, Usage: usage, Estimated: estimated,
 		Duration: t.a.k.Now().Sub(c.began), FirstToken: c.first, Err: err,

@@ -32,6 +32,7 @@ func (s *summarizer) call(ctx context.Context, m llm.Model, req llm.Request) (st
 	streaming := slices.Contains(info.Capabilities, llm.CapStreaming)
 	err := s.ask(ctx, m, req, streaming, &r)
 	done := agent.CallDone{
+		Purpose: agent.PurposeSummary, Price: info.Price,
 		Provider: info.Provider, Model: info.ID, Streaming: streaming, Duration: s.k.Now().Sub(begun), FirstToken: r.first, Err: err,
 	}
 	if r.usage != nil {

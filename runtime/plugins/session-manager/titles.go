@@ -103,6 +103,7 @@ func (m *manager) ask(ctx context.Context, in message.Incoming) (string, error) 
 		Temperature: &warmth, MaxTokens: titleTokens, Think: &think,
 	})
 	done := agent.CallDone{
+		Purpose: agent.PurposeTitle, SessionID: in.SessionID, UserID: in.UserID, Price: model.Info().Price,
 		Provider: model.Info().Provider, Model: model.Info().ID, Platform: in.Platform, Duration: m.k.Now().Sub(begun), Err: err,
 	}
 	if resp.Usage != nil {
