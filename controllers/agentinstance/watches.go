@@ -57,7 +57,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	} {
 		b = b.Owns(child, builder.WithPredicates(changedLater()))
 	}
-	if err := b.Named("agentinstance").Complete(r); err != nil {
+	pace := shared.NewPace(r, r.Now, func() { r.Metrics.PutOff(v1alpha1.KindAgentInstance) })
+	if err := b.Named("agentinstance").Complete(pace); err != nil {
 		return fmt.Errorf("setting up the AgentInstance controller: %w", err)
 	}
 	return nil

@@ -18,6 +18,7 @@ type Metrics struct {
 	composed  *prometheus.CounterVec
 	recompute *prometheus.CounterVec
 	states    *prometheus.CounterVec
+	putOff    *prometheus.CounterVec
 }
 
 // NewMetrics makes the metrics and registers them.
@@ -33,7 +34,8 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	}
 	m.recompute = counter("recompute_total", "Runs of kernels' state machines that changed something and that a written status names, by reason.", "reason")
 	m.states = counter("state_changes_total", "Changes of state that were written, by kind and new state.", "kind", "state")
-	for _, c := range []prometheus.Collector{m.children, m.statuses, m.events, m.composed, m.recompute, m.states} {
+	m.putOff = counter("reconciles_put_off_total", "Passes over an object that was reconciled too often, by kind.", "kind")
+	for _, c := range []prometheus.Collector{m.children, m.statuses, m.events, m.composed, m.recompute, m.states, m.putOff} {
 		if err := registry.Register(c); err != nil {
 			return nil, fmt.Errorf("registering the operator's metrics: %w", err)
 		}
@@ -58,3 +60,6 @@ func (m *Metrics) StateChanged(kind, state string) { m.states.WithLabelValues(ki
 
 // Delivered counts a config that was delivered, or one that was refused for the reason.
 func (m *Metrics) Delivered(result string) { m.composed.WithLabelValues(result).Inc() }
+
+// PutOff counts a pass over an object of the kind that was put off.
+func (m *Metrics) PutOff(kind string) { m.putOff.WithLabelValues(kind).Inc() }

@@ -35,7 +35,7 @@ func (r *UsedReconciler[T]) SetupWithManager(mgr ctrl.Manager, namesUsed func(co
 		For(r.kind.New(), builder.WithPredicates(DeclarationChanged())).
 		Watches(&v1alpha1.AgentInstance{}, handler.EnqueueRequestsFromMapFunc(toObjects), builder.WithPredicates(progressed())).
 		Named(strings.ToLower(r.kind.Name)).
-		Complete(r)
+		Complete(NewPace(r, r.now, func() { r.metrics.PutOff(r.kind.Name) }))
 	if err != nil {
 		return fmt.Errorf("setting up the %s controller: %w", r.kind.Name, err)
 	}
