@@ -17,6 +17,10 @@ if [ "$stale" -ne 0 ]; then
   echo "generated files are stale: run make generate and commit what changes" >&2
   exit 1
 fi
+if ! (cd "$copy" && go mod tidy -diff); then
+  echo "go.mod or go.sum is stale: run go mod tidy and commit what changes" >&2
+  exit 1
+fi
 unformatted=$(git ls-files '*.go' | xargs gofmt -l)
 if [ -n "$unformatted" ]; then
   echo "not formatted: $unformatted" >&2

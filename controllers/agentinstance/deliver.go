@@ -52,15 +52,25 @@ func (p *pass) acknowledged() string {
 	return p.instance.Status.AppliedRevision
 }
 
+// maxLead is how far ahead of what the operator remembers a kernel's sequence is believed to be. An etcd that was restored
+// from a backup puts it a few ahead; a kernel that lies would leave no number for the next config.
+const maxLead = 1_000_000
+
 // lowestSequence is the highest sequence that is known to have been used, whatever became of the ConfigMap since.
 func (p *pass) lowestSequence() int64 {
-	lowest := int64(0)
+	known := int64(0)
+	if n := p.instance.Status.Sequence; n != nil {
+		known = *n
+	}
+	if c := p.delivered.Current; c != nil {
+		known = max(known, c.Sequence)
+	}
+	lowest := known
 	raise := func(n *int64) {
-		if n != nil {
+		if n != nil && *n-known <= maxLead {
 			lowest = max(lowest, *n)
 		}
 	}
-	raise(p.instance.Status.Sequence)
 	if r := p.world.replica; r != nil {
 		raise(r.Status.AppliedSequence)
 		if r.Status.Rejected != nil {

@@ -16,8 +16,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	sigsyaml "sigs.k8s.io/yaml"
+
+	"github.com/aalis-dev/aalis-operator/controllers/render"
 )
 
 // Person makes a user with a role of a namespace, view or edit, as the cluster's own roles and what the chart adds to them
@@ -85,4 +89,20 @@ func (e *Environment) aggregated(t testing.TB) map[string][]string {
 			t.Fatalf("creating ClusterRole %s: %v", role.Name, err)
 		}
 	}
+}
+
+// Kernel is a client that may do what the pods of a bot may: it acts as the bot's ServiceAccount.
+func (e *Environment) Kernel(t testing.TB, namespace, bot string) client.Client {
+	t.Helper()
+	e.Start(t)
+	config := rest.CopyConfig(e.admin)
+	config.Impersonate = rest.ImpersonationConfig{
+		UserName: "system:serviceaccount:" + namespace + ":" + render.ChildName(bot),
+		Groups:   []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"},
+	}
+	c, err := client.New(config, client.Options{Scheme: e.client.Scheme()})
+	if err != nil {
+		t.Fatalf("making the client of the kernel of %s: %v", bot, err)
+	}
+	return c
 }
