@@ -112,6 +112,7 @@ func TestFleet(t *testing.T) {
 }
 
 func (f fleet) editToLive(ctx context.Context, t *testing.T, edits int) {
+	t.Helper()
 	before, err := f.reports(ctx)
 	must(t, err)
 	var took []time.Duration
@@ -132,6 +133,7 @@ func (f fleet) editToLive(ctx context.Context, t *testing.T, edits int) {
 }
 
 func (f fleet) operatorKilled(ctx context.Context, t *testing.T, kills int) {
+	t.Helper()
 	began, err := f.reports(ctx)
 	must(t, err)
 	pauseSeconds, third, half := int32(1), int32(34), int32(67)
@@ -186,6 +188,7 @@ func (f fleet) operatorKilled(ctx context.Context, t *testing.T, kills int) {
 }
 
 func (f fleet) namespaceDeleted(ctx context.Context, t *testing.T) {
+	t.Helper()
 	talking, stop := context.WithCancel(ctx)
 	var people sync.WaitGroup
 	defer people.Wait()
