@@ -56,6 +56,9 @@ const (
 	LabelInstance = "aalis.dev/instance"
 	// AnnotationReload on a pod, when changed, makes the kubelet refresh its mounted Secrets at once.
 	AnnotationReload = "aalis.dev/reload"
+	// AnnotationInputs on a bot's ConfigMap holds the revisions of the Personas and Plugins that the delivered config was
+	// composed of, as JSON. It is written together with the config, so that no crash can part the two.
+	AnnotationInputs = "aalis.dev/inputs"
 	// AnnotationSkipWait on an object being deleted ends its wait for the bots that use it.
 	AnnotationSkipWait = "aalis.dev/skip-deletion-wait"
 	// FinalizerInstance keeps an AgentInstance until its pods have drained.

@@ -66,7 +66,7 @@ func (p *pass) render() (render.Objects, bool) {
 		instance = p.composed.Instance
 	}
 	objects, err := render.Render(render.Input{
-		Instance: instance, Config: *p.running, Slots: p.wanted, Catalog: p.input.Catalog, Options: p.options,
+		Instance: instance, Config: *p.running, Slots: p.wanted, Inputs: p.inputs, Catalog: p.input.Catalog, Options: p.options,
 	})
 	p.stuck = err
 	return objects, err == nil

@@ -38,6 +38,7 @@ func (p *pass) deliver(ctx context.Context) {
 	}
 	next, changed := nextSlots(p.delivered, p.composed.Delivery, p.acknowledged(), p.lowestSequence())
 	if changed {
+		p.inputs = inEffectOf(p.composed.References).annotation()
 		p.onDelivery(resultDelivered)
 		log.FromContext(ctx).Info("Delivering revision", "revision", next.Current.Revision, "sequence", next.Current.Sequence)
 	}

@@ -21,13 +21,17 @@ import (
 // composing does not change its input.
 func (r *Reconciler) gather(ctx context.Context, instance *v1alpha1.AgentInstance) (*pass, error) {
 	in := compose.Input{Instance: instance, Catalog: r.Catalog}
+	slots, inputs, err := r.readDelivered(ctx, instance)
+	if err != nil {
+		return nil, err
+	}
 	if err := r.gatherPlugins(ctx, &in); err != nil {
 		return nil, err
 	}
 	if err := r.gatherPersonas(ctx, &in); err != nil {
 		return nil, err
 	}
-	if err := r.gatherRevisions(ctx, &in); err != nil {
+	if err := r.gatherRevisions(ctx, &in, readInEffect(inputs).current(instance, slots)); err != nil {
 		return nil, err
 	}
 	namespace := client.InNamespace(instance.Namespace)
@@ -61,7 +65,7 @@ func (r *Reconciler) gather(ctx context.Context, instance *v1alpha1.AgentInstanc
 	}
 	options.APIServers = servers
 	return &pass{
-		instance: instance, input: in, options: options,
+		instance: instance, input: in, options: options, delivered: slots, inputs: inputs,
 		catalogHash: r.catalogHash, onDelivery: r.Metrics.Delivered,
 	}, nil
 }

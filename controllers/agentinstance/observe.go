@@ -20,14 +20,9 @@ import (
 	"github.com/aalis-dev/aalis-operator/runtime/kernelconfig"
 )
 
-// observe reads, from the cache, what is delivered to the bot and what its pod and kernel say. Objects of the right
-// name that belong to somebody else count as absent.
-func (r *Reconciler) observe(ctx context.Context, p *pass) error {
-	slots, err := r.readSlots(ctx, p.instance)
-	if err != nil {
-		return err
-	}
-	p.delivered = slots
+// observe reads, from the cache, what the bot's pod and kernel say. Objects of the right name that belong to somebody
+// else count as absent.
+func (r *Reconciler) observe(ctx context.Context, p *pass) (err error) {
 	p.world, err = r.readWorld(ctx, p.instance)
 	return err
 }
@@ -44,18 +39,20 @@ func (r *Reconciler) owned(ctx context.Context, in *v1alpha1.AgentInstance, name
 	return metav1.IsControlledBy(obj, in), nil
 }
 
-func (r *Reconciler) readSlots(ctx context.Context, in *v1alpha1.AgentInstance) (kernelconfig.Slots, error) {
+// readDelivered reads, from the cache, what is delivered to the bot, and the annotation with the revisions that it was
+// composed of.
+func (r *Reconciler) readDelivered(ctx context.Context, in *v1alpha1.AgentInstance) (kernelconfig.Slots, string, error) {
 	var cm corev1.ConfigMap
 	ok, err := r.owned(ctx, in, render.ChildName(in.Name), &cm)
 	if err != nil || !ok {
-		return kernelconfig.Slots{}, err
+		return kernelconfig.Slots{}, "", err
 	}
 	slots, err := kernelconfig.ReadSlots(cm.Data, cm.BinaryData)
 	if err != nil {
 		log.FromContext(ctx).Error(err, "Read a damaged ConfigMap, delivering anew", "configMap", cm.Name)
-		return kernelconfig.Slots{}, nil
+		return kernelconfig.Slots{}, "", nil
 	}
-	return slots, nil
+	return slots, cm.Annotations[v1alpha1.AnnotationInputs], nil
 }
 
 func (r *Reconciler) readWorld(ctx context.Context, in *v1alpha1.AgentInstance) (world, error) {

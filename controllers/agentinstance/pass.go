@@ -22,8 +22,10 @@ type pass struct {
 	// composed is what the declared objects amount to.
 	composed compose.Result
 
-	// delivered are the slots as the cache shows them; world is the rest of what is there.
+	// delivered are the slots as the cache shows them, inputs the annotation with what they were composed of, first as it is
+	// and then as it is to be; world is the rest of what is there.
 	delivered kernelconfig.Slots
+	inputs    string
 	world     world
 
 	// wanted are the slots to be applied; running is the config that they ask for, nil if there is none.

@@ -41,26 +41,26 @@ func pluginSource(p *v1alpha1.Plugin) source {
 
 // gatherRevisions adds the revisions of what the bot uses, and which of them roll-outs hold it at. What a revision
 // contains is read only where a pin or a roll-out asks for it.
-func (r *Reconciler) gatherRevisions(ctx context.Context, in *compose.Input) error {
+func (r *Reconciler) gatherRevisions(ctx context.Context, in *compose.Input, now inEffect) error {
 	names := shared.PersonaNames(in.Instance)
 	for i := range in.Personas {
 		for _, name := range names { // in.Personas holds all of the namespace if one is missing
 			if in.Personas[i].Name == name {
-				if err := r.gatherRevisionsOf(ctx, in, personaSource(&in.Personas[i])); err != nil {
+				if err := r.gatherRevisionsOf(ctx, in, now, personaSource(&in.Personas[i])); err != nil {
 					return err
 				}
 			}
 		}
 	}
 	for i := range in.Plugins {
-		if err := r.gatherRevisionsOf(ctx, in, pluginSource(&in.Plugins[i])); err != nil {
+		if err := r.gatherRevisionsOf(ctx, in, now, pluginSource(&in.Plugins[i])); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *Reconciler) gatherRevisionsOf(ctx context.Context, in *compose.Input, s source) error {
+func (r *Reconciler) gatherRevisionsOf(ctx context.Context, in *compose.Input, now inEffect, s source) error {
 	instance, name := in.Instance, s.object.GetName()
 	list, err := revisions.List(ctx, r.Cache, instance.Namespace, s.kind, name, s.object.GetUID())
 	if err != nil {
@@ -77,7 +77,7 @@ func (r *Reconciler) gatherRevisionsOf(ctx context.Context, in *compose.Input, s
 	}
 	held := rollout.Choose(rollout.Object{
 		Spec: s.rollout, Status: s.status, Generation: s.object.GetGeneration(), Live: live, Current: number(s.current),
-	}, rollout.Key(s.rollout, instance.Name, instance.Labels), rollout.InEffect(instance, s.kind, name))
+	}, rollout.Key(s.rollout, instance.Name, instance.Labels), now.revision(instance, s.kind, name))
 	if held != 0 {
 		in.Held = append(in.Held, compose.Held{Kind: s.kind, Name: name, Revision: held})
 	}

@@ -475,6 +475,45 @@ func TestRolloutSurvivesKills(t *testing.T) {
 	s.forbidden(t)
 }
 
+// TestKilledAfterDelivery: an operator that is killed after it wrote a bot's ConfigMap and before it wrote the bot's status
+// knows from the ConfigMap which revision the bot has: the next roll-out does not take it back.
+func TestKilledAfterDelivery(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, 2)
+	const second = "You are a second owl."
+	before := map[string]v1alpha1.AgentInstanceStatus{}
+	for _, bot := range s.bots {
+		env.Refresh(t, bot)
+		before[bot.Name] = bot.Status
+	}
+	testenv.Edit(t, &env, s.persona, func(p *v1alpha1.Persona) { p.Spec.Prompt, p.Spec.Rollout = second, steps(hour, 50) })
+	s.personaIs(t, rolled(v1alpha1.RolloutWaiting, 1))
+	s.promptsAre(t, map[string]int{"You are an owl.": 1, second: 1})
+	s.operator.Quiet(t)
+	s.operator.Stop(t)
+	for _, bot := range s.bots {
+		env.Refresh(t, bot)
+		bot.Status = before[bot.Name]
+		if err := env.Client().Status().Update(t.Context(), bot); err != nil {
+			t.Fatal(err)
+		}
+	}
+	testenv.Edit(t, &env, s.persona, func(p *v1alpha1.Persona) {
+		p.Spec.Prompt, p.Spec.Rollout.State = "You are a third owl.", v1alpha1.RolloutStatePaused
+	})
+	s.operator = env.StartOperator(t, []string{s.ns}, nil)
+	at(t, s.persona, 1, 3)
+	s.settle(t)
+	s.operator.Quiet(t)
+	s.promptsAre(t, map[string]int{"You are an owl.": 1, second: 1})
+	for _, bot := range s.bots {
+		if n := delivered(t, bot).Current.Sequence; n > 2 {
+			t.Errorf("%s was delivered to %d times", bot.Name, n)
+		}
+	}
+	s.forbidden(t)
+}
+
 // TestRevisionsForbidden: where the API server refuses another revision, the Persona says so and why; a bot takes the new text
 // all the same, since nothing holds it.
 func TestRevisionsForbidden(t *testing.T) {

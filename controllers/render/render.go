@@ -41,6 +41,8 @@ type Input struct {
 	Config kernelconfig.Config
 	// Slots are the content of the ConfigMap.
 	Slots kernelconfig.Slots
+	// Inputs is the value of the ConfigMap's annotation v1alpha1.AnnotationInputs; without one if empty.
+	Inputs string
 	// Catalog knows the defaults of the modules' configs.
 	Catalog catalog.Catalog
 	// Options of the operator.
