@@ -29,10 +29,21 @@ type Models struct {
 	Capabilities map[string][]llm.Capability
 	// Always are capabilities that all models have in addition.
 	Always []llm.Capability
+	// Prices of models; one that is not listed has none.
+	Prices map[string]llm.Price
 }
 
-// ReadModels reads the fields customModels, modelCapabilities and providerCapabilities of a config. Its errors name them.
-func ReadModels(custom, capabilities, always string) (Models, error) {
+// Price of a model; nil if none is declared.
+func (m Models) Price(id string) *llm.Price {
+	if p, ok := m.Prices[id]; ok {
+		return &p
+	}
+	return nil
+}
+
+// ReadModels reads the fields customModels, modelCapabilities, providerCapabilities and prices of a config. Its errors name
+// them.
+func ReadModels(custom, capabilities, always, prices string) (Models, error) {
 	var out Models
 	var err, errs error
 	if out.Custom, err = ParseModels(custom); err != nil {
@@ -43,6 +54,9 @@ func ReadModels(custom, capabilities, always string) (Models, error) {
 	}
 	if out.Always, err = parseCapabilities(always); err != nil {
 		errs = errors.Join(errs, fmt.Errorf("config.providerCapabilities: %w", err))
+	}
+	if out.Prices, err = ParsePrices(prices); err != nil {
+		errs = errors.Join(errs, fmt.Errorf("config.prices: %w", err))
 	}
 	return out, errs
 }

@@ -153,7 +153,7 @@ func (p *Provider) offerOne(id string) {
 	set := p.backend.Common()
 	info := llm.Info{
 		ID: id, Provider: p.k.ID(), ContextLength: set.ContextLength, MaxOutputTokens: set.MaxTokens,
-		Capabilities: set.Models.Can(id, p.backend.Guess),
+		Capabilities: set.Models.Can(id, p.backend.Guess), Price: set.Models.Price(id),
 	}
 	if o := p.offered[id]; o != nil {
 		o.model.info.Store(&info)

@@ -192,7 +192,9 @@ type CallDone struct {
 	// Usage of the call: the provider's own, or our count when Estimated is set.
 	Usage     llm.Usage
 	Estimated bool
-	Duration  time.Duration
+	// Frame says what became of what the provider told; empty for a call that failed before it could tell anything.
+	Frame    llm.Verdict
+	Duration time.Duration
 	// FirstToken is the time until the first piece of the reply; 0 if there was none.
 	FirstToken time.Duration
 	// Price of the model; nil when none is declared.

@@ -30,6 +30,11 @@ const (
 	Cancelled Cause = "Cancelled"
 )
 
+// Causes lists every cause that there is.
+func Causes() []Cause {
+	return []Cause{Unavailable, RateLimited, Timeout, ContentFiltered, InvalidRequest, Unauthorized, Cancelled}
+}
+
 // Error is a failed call of a model. It is found with errors.As. Its text is short, in the bot's language, fit for a
 // chat, and holds no secret.
 type Error struct {

@@ -6,6 +6,7 @@ package tools
 
 import (
 	"context"
+	"time"
 
 	"github.com/aalis-dev/aalis-operator/runtime/contract/access"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/message"
@@ -106,6 +107,8 @@ type Executed struct {
 	Result string
 	// Failed is set at the end if the result is an error.
 	Failed bool
+	// Duration of the call, set at the end.
+	Duration time.Duration
 }
 
 // Execute is the event of Executed.

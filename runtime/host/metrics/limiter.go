@@ -10,34 +10,46 @@ import (
 	"github.com/aalis-dev/aalis-operator/runtime/schema"
 )
 
-// The bounds of a label whose values come from elsewhere.
+// The bounds of labels whose values come from elsewhere.
 const (
-	maxValues     = 64
 	maxCharacters = 128
 	other         = "other"
 )
 
-// limiter bounds the distinct values of one label. The zero value is ready.
+// limiter bounds the distinct combinations of the values of some labels. Labels are bounded together because the series of
+// a metric are their combinations: four labels of 64 values each would be 16 million.
 type limiter struct {
+	most int
+
 	mu   sync.Mutex
-	seen map[string]string // by what was given, as it is shown
+	seen map[string][]string // by what was given, as it is shown
 }
 
-// value is what to show: the value itself, cut, or "other" when there are too many.
-func (l *limiter) value(v string) string {
+func newLimiter(most int) *limiter { return &limiter{most: most, seen: map[string][]string{}} }
+
+// values are what to show: the values themselves, cut, or "other" for each when there are too many combinations. The slice
+// must not be changed.
+func (l *limiter) values(in ...string) []string {
+	var b strings.Builder
+	for _, v := range in {
+		b.WriteString(v)
+		b.WriteByte(0xFF) // in no valid text
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if shown, ok := l.seen[v]; ok {
+	if shown, ok := l.seen[b.String()]; ok {
 		return shown
 	}
-	shown := cut(v)
-	if len(l.seen) >= maxValues {
-		return other
+	shown := make([]string, len(in))
+	full := len(l.seen) >= l.most
+	for i, v := range in {
+		if shown[i] = other; !full {
+			shown[i] = cut(v)
+		}
 	}
-	if l.seen == nil {
-		l.seen = map[string]string{}
+	if !full {
+		l.seen[b.String()] = shown
 	}
-	l.seen[strings.Clone(v)] = shown
 	return shown
 }
 
@@ -51,8 +63,18 @@ func cut(v string) string {
 	for i, r := range v {
 		units += schema.Length(string(r))
 		if units > maxCharacters {
-			return v[:i]
+			return strings.Clone(v[:i])
 		}
 	}
 	return v
+}
+
+// oneOf is v, or "other" if it is none of the known ones.
+func oneOf[S ~string](v S, known ...S) string {
+	for _, k := range known {
+		if v == k {
+			return string(v)
+		}
+	}
+	return other
 }

@@ -11,9 +11,6 @@ import (
 	"github.com/aalis-dev/aalis-operator/runtime/kernel"
 )
 
-// maxPlugins bounds the plugins that are shown.
-const maxPlugins = 128
-
 // lister is the part of the kernel's manager that is needed here.
 type lister interface {
 	Status() []kernel.PluginStatus
@@ -25,12 +22,11 @@ type pluginCollector struct {
 	manager atomic.Pointer[lister]
 }
 
-func newPluginCollector() *pluginCollector {
-	return &pluginCollector{desc: prometheus.NewDesc(
-		prometheus.BuildFQName(namespace, "", "plugin_state"),
-		"Always 1; the label state says what the plugin does: Pending, Activating, Active, Disabled, Disposed, Error.",
-		[]string{"plugin", "state"}, nil,
-	)}
+func newPluginCollector(f factory) *pluginCollector {
+	c := &pluginCollector{desc: f.desc("plugin_state",
+		"Always 1; the label state says what the plugin does: Pending, Activating, Active, Disabled, Disposed, Error.", "plugin", "state")}
+	f.reg.MustRegister(c)
+	return c
 }
 
 func (c *pluginCollector) follow(l lister) { c.manager.Store(&l) }
@@ -46,8 +42,11 @@ func (c *pluginCollector) Collect(out chan<- prometheus.Metric) {
 	}
 	seen := map[string]bool{}
 	for _, p := range (*l).Status() {
+		if len(seen) == maxPlugins {
+			break
+		}
 		id := cut(p.ID)
-		if len(seen) >= maxPlugins || seen[id] {
+		if seen[id] {
 			continue
 		}
 		seen[id] = true

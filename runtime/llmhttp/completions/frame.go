@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 
 	"github.com/aalis-dev/aalis-operator/runtime/contract/llm"
+	"github.com/aalis-dev/aalis-operator/runtime/llmhttp"
 )
 
 // frame is what is read of one piece of a stream. It is used for all pieces of a stream in turn.
@@ -40,22 +41,28 @@ func (s *said) reasoning() string {
 }
 
 type usage struct {
-	PromptTokens     int `json:"prompt_tokens"`
-	CompletionTokens int `json:"completion_tokens"`
+	PromptTokens     llmhttp.Count `json:"prompt_tokens"`
+	CompletionTokens llmhttp.Count `json:"completion_tokens"`
 	Details          *struct {
-		CachedTokens *int `json:"cached_tokens"`
+		CachedTokens *llmhttp.Count `json:"cached_tokens"`
 	} `json:"prompt_tokens_details"`
+	CompletionDetails *struct {
+		ReasoningTokens *llmhttp.Count `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
 	// CacheHits is how DeepSeek tells the same as Details.
-	CacheHits *int `json:"prompt_cache_hit_tokens"`
+	CacheHits *llmhttp.Count `json:"prompt_cache_hit_tokens"`
 }
 
 func (u *usage) read() *llm.Usage {
 	out := &llm.Usage{
-		PromptTokens: u.PromptTokens, CompletionTokens: u.CompletionTokens, TotalTokens: u.PromptTokens + u.CompletionTokens,
-		CachedPromptTokens: u.CacheHits,
+		PromptTokens: int(u.PromptTokens), CompletionTokens: int(u.CompletionTokens),
+		TotalTokens: int(u.PromptTokens) + int(u.CompletionTokens), CachedPromptTokens: u.CacheHits.Told(),
 	}
 	if out.CachedPromptTokens == nil && u.Details != nil {
-		out.CachedPromptTokens = u.Details.CachedTokens
+		out.CachedPromptTokens = u.Details.CachedTokens.Told()
+	}
+	if u.CompletionDetails != nil {
+		out.ReasoningTokens = u.CompletionDetails.ReasoningTokens.Told()
 	}
 	return out
 }

@@ -12,9 +12,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
+	"github.com/aalis-dev/aalis-operator/runtime/contract/agent"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/embedding"
+	"github.com/aalis-dev/aalis-operator/runtime/contract/llm"
+	"github.com/aalis-dev/aalis-operator/runtime/contract/tokens"
 	"github.com/aalis-dev/aalis-operator/runtime/kernel"
 	"github.com/aalis-dev/aalis-operator/runtime/llmhttp"
 )
@@ -27,8 +31,8 @@ const (
 
 // Backend is what differs between vendors. Its methods make one attempt and may be called concurrently.
 type Backend interface {
-	// Embed makes the vector of a text.
-	Embed(ctx context.Context, ep *llmhttp.Endpoint, model, text string) ([]float32, error)
+	// Embed makes the vector of a text, and gives what the server says that it took; nil if it says nothing.
+	Embed(ctx context.Context, ep *llmhttp.Endpoint, model, text string) ([]float32, *llm.Usage, error)
 	// List asks for the models of the server.
 	List(ctx context.Context, ep *llmhttp.Endpoint) ([]string, error)
 }
@@ -37,6 +41,8 @@ type Backend interface {
 type Options struct {
 	// Model that makes the vectors.
 	Model string
+	// Price of the model; nil if none is declared.
+	Price *llm.Price
 	// Timeout of one attempt.
 	Timeout time.Duration
 	// Retries after a failure that may pass: of the connection, or of the server.
@@ -51,14 +57,18 @@ type embedder struct {
 	ep      *llmhttp.Endpoint
 	backend Backend
 	opts    Options
+	price   atomic.Pointer[llm.Price]
 }
 
 // Start provides the service embedding in a plugin's context until that is torn down, and looks in the background whether
-// the server answers. If it does not, there is a warning and nothing else.
-func Start(k *kernel.Context, ep *llmhttp.Endpoint, backend Backend, opts Options) {
+// the server answers. If it does not, there is a warning and nothing else. What it gives changes the price from the next call
+// on.
+func Start(k *kernel.Context, ep *llmhttp.Endpoint, backend Backend, opts Options) (reprice func(*llm.Price)) {
 	e := &embedder{k: k, ep: ep, backend: backend, opts: opts}
+	e.price.Store(opts.Price)
 	embedding.Service.Provide(k, embedding.Embedder(e))
 	k.Go("probe", e.probe)
+	return func(price *llm.Price) { e.price.Store(price) }
 }
 
 func (e *embedder) probe(ctx context.Context) {
@@ -78,14 +88,31 @@ func (e *embedder) Model() string { return e.opts.Model }
 // Embed implements embedding.Embedder.
 func (e *embedder) Embed(ctx context.Context, text string) ([]float32, error) {
 	var out []float32
+	var told *llm.Usage
+	begun := e.k.Now()
 	err := e.call(ctx, e.opts.Timeout, func(ctx context.Context) (err error) {
-		out, err = e.backend.Embed(ctx, e.ep, e.opts.Model, text)
+		out, told, err = e.backend.Embed(ctx, e.ep, e.opts.Model, text)
 		if err == nil && len(out) == 0 {
 			err = llmhttp.ErrNonsense
 		}
 		return err
 	})
+	e.tell(ctx, text, told, e.k.Now().Sub(begun), err)
 	return out, err
+}
+
+// tell emits agent:llm:call for one finished call, all its tries together. What the server does not count we do.
+func (e *embedder) tell(ctx context.Context, text string, told *llm.Usage, took time.Duration, err error) {
+	done := agent.CallDone{
+		Purpose: agent.PurposeEmbedding, Provider: e.k.ID(), Model: e.opts.Model, Price: e.price.Load(), Duration: took, Err: err,
+	}
+	if told != nil || err == nil {
+		if done.Usage, done.Frame = (llm.Info{}).Judge(told); done.Usage == (llm.Usage{}) && err == nil {
+			n := tokens.For(e.k, e.k.ID(), e.opts.Model).Count(text)
+			done.Usage, done.Estimated = llm.Usage{PromptTokens: n, TotalTokens: n}, true
+		}
+	}
+	agent.LLMCall.Emit(context.WithoutCancel(ctx), e.k, done)
 }
 
 // ListModels implements embedding.Embedder.

@@ -144,14 +144,16 @@ func (t *turn) runTool(ctx context.Context, call message.FunctionCall) (r toolRu
 			return fmt.Errorf("before the tool %s: %w", r.name, err)
 		}
 		r.name, r.args = before.Name, before.Args
-		r.began = t.a.k.Now().UnixMilli()
+		began := t.a.k.Now()
+		r.began = began.UnixMilli()
 		told := tools.Executed{SessionID: t.msg.SessionID, Platform: t.msg.Platform, Name: r.name, Args: r.args}
 		tools.Execute.Emit(ctx, t.a.k, told)
 		r.result = t.execute(ctx, r.name, r.args)
 		after := agent.ToolAfterData{Name: r.name, Result: r.result, Call: t.toolCall}
 		_, err := agent.ToolAfter.Run(ctx, t.a.k, &after, nil)
 		r.result = capResult(after.Result, t.cfg.toolResultUnits(t.window))
-		r.ended = t.a.k.Now().UnixMilli()
+		ended := t.a.k.Now()
+		r.ended, told.Duration = ended.UnixMilli(), ended.Sub(began)
 		told.End, told.Result, told.Failed = true, r.result, tools.IsErrorResult(after.Result)
 		tools.Execute.Emit(ctx, t.a.k, told)
 		if err != nil {

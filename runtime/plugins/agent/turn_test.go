@@ -78,7 +78,7 @@ func TestATurn(t *testing.T) {
 	}
 	call := agent.CallDone{
 		Purpose: agent.PurposeTurn, SessionID: "s", UserID: "1",
-		Provider: "llm:main", Model: "gpt", Persona: "owl", Platform: "test", Streaming: true, FirstToken: 1,
+		Provider: "llm:main", Model: "gpt", Persona: "owl", Platform: "test", Streaming: true, FirstToken: 1, Frame: llm.FrameCounted,
 		Usage: llm.Usage{PromptTokens: 7, CompletionTokens: 3, TotalTokens: 10},
 	}
 	if diff := cmp.Diff([]agent.CallDone{call}, b.calls); diff != "" {
@@ -134,9 +134,10 @@ func TestUsageIsEstimatedWhenTheProviderIsSilent(t *testing.T) {
 	b := newBot(t, model)
 	b.handle(hello())
 	prompt := estimating().messages(model.last(t).Messages)
-	want := llm.Usage{PromptTokens: prompt, CompletionTokens: 14, TotalTokens: prompt + 14}
-	if c := b.calls[0]; !c.Estimated || c.Usage != want {
-		t.Errorf("call %+v, want %+v", c, want)
+	want := llm.Usage{PromptTokens: prompt, CompletionTokens: 14, TotalTokens: prompt + 14, ReasoningTokens: new(2)}
+	c := b.calls[0]
+	if diff := cmp.Diff(want, c.Usage); diff != "" || !c.Estimated || c.Frame != llm.FrameMissing {
+		t.Errorf("call %+v (-want +got):\n%s", c, diff)
 	}
 	if info := b.out[0].ModelInfo; info.TotalTokens != 0 {
 		t.Errorf("an estimate is shown as the provider's word: %+v", info)

@@ -5,6 +5,7 @@ package agent
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/aalis-dev/aalis-operator/runtime/contract/agent"
@@ -51,14 +52,18 @@ func infoMetadata(i *message.ModelInfo) map[string]any {
 	return out
 }
 
-// tellCall emits agent:llm:call for one finished call, also when the turn was aborted.
+// tellCall emits agent:llm:call for one finished call, also when the turn was aborted: then the call was canceled, whatever
+// came of it.
 func (t *turn) tellCall(ctx context.Context, c *call, err error) {
-	usage, estimated := c.used()
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("%w: %w", ctx.Err(), err)
+	}
 	info := c.model.Info()
+	usage, frame := c.used(info)
 	done := agent.CallDone{
 		Purpose: agent.PurposeTurn, SessionID: t.msg.SessionID, UserID: t.msg.UserID, Price: info.Price,
 		Provider: info.Provider, Model: info.ID, Persona: t.personaName, Platform: t.msg.Platform,
-		Streaming: c.streaming, Usage: usage, Estimated: estimated,
+		Streaming: c.streaming, Usage: usage, Estimated: c.usage == nil, Frame: frame,
 		Duration: t.a.k.Now().Sub(c.began), FirstToken: c.first, Err: err,
 	}
 	ctx, cancel := settle(ctx)
@@ -66,23 +71,33 @@ func (t *turn) tellCall(ctx context.Context, c *call, err error) {
 	agent.LLMCall.Emit(ctx, t.a.k, done)
 }
 
-// used is what the call took: what the provider said last, or our count. A call that ended before its first piece is
-// taken to have cost nothing.
-func (c *call) used() (u llm.Usage, estimated bool) {
-	if c.usage != nil {
-		return *c.usage, false
+// used is what the call took: what the provider said last, if that can be, or our count. A call that ended before its first
+// piece is taken to have cost nothing. What the provider said and cannot be is forgotten here.
+func (c *call) used(info llm.Info) (llm.Usage, llm.Verdict) {
+	told, frame := info.Judge(c.usage)
+	if frame == llm.FrameCounted || frame == llm.FrameTrimmed {
+		c.usage = &told
+		return told, frame
 	}
+	c.usage = nil
 	if !c.answered {
-		return llm.Usage{}, true
+		if frame == llm.FrameMissing {
+			frame = ""
+		}
+		return llm.Usage{}, frame
+	}
+	if frame != llm.FrameMissing {
+		c.t.log().Warn("Counted a call by myself, since what the provider tells of it cannot be", "model", info.Entry(), "frame", frame)
 	}
 	counts := c.t.counts
-	u.PromptTokens = c.promptTokens + counts.definitions(c.req.Tools)
-	u.CompletionTokens = counts.text(c.content.String()) + counts.text(c.reasoning.String())
+	reasoning := counts.text(c.reasoning.String())
+	u := llm.Usage{PromptTokens: c.promptTokens + counts.definitions(c.req.Tools), ReasoningTokens: &reasoning}
+	u.CompletionTokens = counts.text(c.content.String()) + reasoning
 	if len(c.toolCalls) > 0 {
 		u.CompletionTokens += counts.toolCalls(c.toolCalls)
 	}
 	u.TotalTokens = u.PromptTokens + u.CompletionTokens
-	return u, true
+	return u, frame
 }
 
 // elapsed is the time since a call began; at least 1, because 0 means that there was none.

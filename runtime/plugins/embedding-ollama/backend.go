@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/aalis-dev/aalis-operator/runtime/contract/llm"
 	"github.com/aalis-dev/aalis-operator/runtime/llmhttp"
 	"github.com/aalis-dev/aalis-operator/runtime/llmhttp/vectors"
 )
@@ -20,12 +21,14 @@ type backend struct {
 }
 
 // Embed implements vectors.Backend. A server that does not know the API is asked by its older one from then on.
-func (b *backend) Embed(ctx context.Context, ep *llmhttp.Endpoint, model, text string) ([]float32, error) {
+func (b *backend) Embed(ctx context.Context, ep *llmhttp.Endpoint, model, text string) ([]float32, *llm.Usage, error) {
 	if b.old.Load() {
-		return embedOld(ctx, ep, model, text)
+		vector, err := embedOld(ctx, ep, model, text)
+		return vector, nil, err
 	}
 	var out struct {
-		Embeddings [][]float32 `json:"embeddings"`
+		Embeddings [][]float32    `json:"embeddings"`
+		Tokens     *llmhttp.Count `json:"prompt_eval_count"`
 	}
 	err := ep.PostJSON(ctx, "api/embed", map[string]string{"model": model, "input": text}, &out)
 	if isUnknownPath(err) {
@@ -33,15 +36,19 @@ func (b *backend) Embed(ctx context.Context, ep *llmhttp.Endpoint, model, text s
 		if err == nil {
 			b.old.Store(true)
 		}
-		return vector, err
+		return vector, nil, err
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(out.Embeddings) == 0 {
-		return nil, llmhttp.ErrNonsense
+		return nil, nil, llmhttp.ErrNonsense
 	}
-	return out.Embeddings[0], nil
+	var took *llm.Usage
+	if n := out.Tokens.Told(); n != nil {
+		took = &llm.Usage{PromptTokens: *n}
+	}
+	return out.Embeddings[0], took, nil
 }
 
 func embedOld(ctx context.Context, ep *llmhttp.Endpoint, model, text string) ([]float32, error) {

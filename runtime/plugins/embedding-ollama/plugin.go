@@ -23,6 +23,7 @@ const ModuleName = "@aalis/plugin-embedding-ollama"
 type Config struct {
 	BaseURL   string `json:"baseUrl" label:"Base URL" maxLength:"2048" desc:"Address of the server. Names and private addresses inside the cluster are fine; link-local and metadata addresses are refused, and so are loopback ones in a cluster."`
 	Model     string `json:"model" label:"Model" required:"true" maxLength:"256" desc:"Id of the model that makes the vectors. Vectors of different models cannot be compared: what is stored must be made again after a change."`
+	Prices    string `json:"prices" label:"Prices" type:"textarea" maxLength:"65536" desc:"What models cost: one \"model id: USD prompt=0.02 completion=0\" a line, in units of the currency for a million tokens, with at most nine decimals. A model that is not listed has no price; none is guessed. Lines that begin with # are comments."`
 	TimeoutMs int    `json:"timeoutMs" label:"Timeout (milliseconds)" min:"1000" max:"3600000" desc:"Longest time of one attempt, in milliseconds, the loading of the model included."`
 	Retries   int    `json:"retries" label:"Retries" min:"0" max:"10" desc:"How often a call is made again when the server cannot be reached or fails."`
 }
@@ -48,8 +49,16 @@ func apply(k *kernel.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	vectors.Start(k, ep, &backend{}, vectors.Options{
-		Model: cfg.Model, Timeout: time.Duration(cfg.TimeoutMs) * time.Millisecond, Retries: cfg.Retries, Wait: llmhttp.Sleep,
+	price, err := vectors.PriceOf(cfg.Prices, cfg.Model)
+	if err != nil {
+		return err
+	}
+	reprice := vectors.Start(k, ep, &backend{}, vectors.Options{
+		Model: cfg.Model, Price: price, Timeout: time.Duration(cfg.TimeoutMs) * time.Millisecond, Retries: cfg.Retries, Wait: llmhttp.Sleep,
+	})
+	vectors.Reprice(k, reprice, func(c Config) (prices, model string, rest Config) {
+		prices, c.Prices = c.Prices, ""
+		return prices, c.Model, c
 	})
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/aalis-dev/aalis-operator/runtime/contract/embedding"
+	"github.com/aalis-dev/aalis-operator/runtime/contract/llm"
 	"github.com/aalis-dev/aalis-operator/runtime/kernel"
 	"github.com/aalis-dev/aalis-operator/runtime/llmhttp"
 	"github.com/aalis-dev/aalis-operator/runtime/llmhttp/completions"
@@ -31,6 +32,7 @@ type Config struct {
 	APIKey  string `json:"apiKey" label:"API key" secret:"true" maxLength:"4096" desc:"Key of the server. Required for api.openai.com; servers of one's own may need none."`
 	BaseURL string `json:"baseUrl" label:"Base URL" maxLength:"2048" desc:"Address of the server, with or without /v1 at its end. Names and private addresses inside the cluster are fine; link-local and metadata addresses are refused, and so are loopback ones in a cluster."`
 	Model   string `json:"model" label:"Model" required:"true" maxLength:"256" desc:"Id of the model that makes the vectors. Vectors of different models cannot be compared: what is stored must be made again after a change."`
+	Prices  string `json:"prices" label:"Prices" type:"textarea" maxLength:"65536" desc:"What models cost: one \"model id: USD prompt=0.02 completion=0\" a line, in units of the currency for a million tokens, with at most nine decimals. A model that is not listed has no price; none is guessed. Lines that begin with # are comments."`
 }
 
 // Default is the config of an instance that says nothing.
@@ -56,7 +58,15 @@ func apply(k *kernel.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	vectors.Start(k, ep, backend{}, vectors.Options{Model: cfg.Model, Timeout: timeout, Wait: llmhttp.Sleep})
+	price, err := vectors.PriceOf(cfg.Prices, cfg.Model)
+	if err != nil {
+		return err
+	}
+	reprice := vectors.Start(k, ep, backend{}, vectors.Options{Model: cfg.Model, Price: price, Timeout: timeout, Wait: llmhttp.Sleep})
+	vectors.Reprice(k, reprice, func(c Config) (prices, model string, rest Config) {
+		prices, c.Prices = c.Prices, ""
+		return prices, c.Model, c
+	})
 	return nil
 }
 
@@ -64,7 +74,7 @@ func apply(k *kernel.Context, cfg Config) error {
 type backend struct{}
 
 // Embed implements vectors.Backend.
-func (backend) Embed(ctx context.Context, ep *llmhttp.Endpoint, model, text string) ([]float32, error) {
+func (backend) Embed(ctx context.Context, ep *llmhttp.Endpoint, model, text string) ([]float32, *llm.Usage, error) {
 	body := struct {
 		Model          string `json:"model"`
 		Input          string `json:"input"`
@@ -74,14 +84,21 @@ func (backend) Embed(ctx context.Context, ep *llmhttp.Endpoint, model, text stri
 		Data []struct {
 			Embedding []float32 `json:"embedding"`
 		} `json:"data"`
+		Usage *struct {
+			PromptTokens llmhttp.Count `json:"prompt_tokens"`
+		} `json:"usage"`
 	}
 	if err := ep.PostJSON(ctx, "embeddings", body, &out); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(out.Data) == 0 {
-		return nil, llmhttp.ErrNonsense
+		return nil, nil, llmhttp.ErrNonsense
 	}
-	return out.Data[0].Embedding, nil
+	var took *llm.Usage
+	if out.Usage != nil {
+		took = &llm.Usage{PromptTokens: int(out.Usage.PromptTokens)}
+	}
+	return out.Data[0].Embedding, took, nil
 }
 
 // List implements vectors.Backend.

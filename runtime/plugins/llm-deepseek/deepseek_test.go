@@ -93,7 +93,7 @@ func TestCase871RecordedStream(t *testing.T) {
 	got, err := llmtest.Collect(t.Context(), llmtest.Model(t, h, "deepseek-v4-pro"), llmtest.User("9.11 and 9.8?"))
 	want := llm.Response{
 		Content: "9.8 is greater.", ReasoningContent: "Compare them.",
-		Usage: &llm.Usage{PromptTokens: 17, CompletionTokens: 21, TotalTokens: 38, CachedPromptTokens: new(0)},
+		Usage: &llm.Usage{PromptTokens: 17, CompletionTokens: 21, TotalTokens: 38, CachedPromptTokens: new(0), ReasoningTokens: new(9)},
 	}
 	if d := cmp.Diff(want, got.Response); err != nil || d != "" {
 		t.Error(err, d)

@@ -20,8 +20,8 @@ type frame struct {
 	Message    *frameMessage `json:"message"`
 	Done       bool          `json:"done"`
 	Error      string        `json:"error"`
-	PromptEval int           `json:"prompt_eval_count"`
-	Eval       int           `json:"eval_count"`
+	PromptEval llmhttp.Count `json:"prompt_eval_count"`
+	Eval       llmhttp.Count `json:"eval_count"`
 }
 
 type frameMessage struct {
@@ -34,7 +34,7 @@ func (f *frame) usage() *llm.Usage {
 	if f.PromptEval == 0 && f.Eval == 0 {
 		return nil
 	}
-	return &llm.Usage{PromptTokens: f.PromptEval, CompletionTokens: f.Eval, TotalTokens: f.PromptEval + f.Eval}
+	return &llm.Usage{PromptTokens: int(f.PromptEval), CompletionTokens: int(f.Eval), TotalTokens: int(f.PromptEval + f.Eval)}
 }
 
 // stream is one attempt at a streamed reply.

@@ -54,7 +54,7 @@ func TestUsage(t *testing.T) {
 	r := start(t, nil)
 	m := r.model("gpt-4o-mini")
 	text := user("#usage prompt=120 cached=0 completion=30\n#say x")
-	want := &llm.Usage{PromptTokens: 120, CompletionTokens: 30, TotalTokens: 150, CachedPromptTokens: new(0)}
+	want := &llm.Usage{PromptTokens: 120, CompletionTokens: 30, TotalTokens: 150, CachedPromptTokens: new(0), ReasoningTokens: new(0)}
 	whole, err := m.Chat(t.Context(), text)
 	if d := cmp.Diff(want, whole.Usage); err != nil || d != "" {
 		t.Error(err, d)

@@ -70,7 +70,7 @@ func play(t *testing.T, status int, contentType, body, by string) *kerneltest.Ha
 	}}, map[string]any{"apiKey": testKey})
 }
 
-var recordedUsage = &llm.Usage{PromptTokens: 1117, CompletionTokens: 46, TotalTokens: 1163, CachedPromptTokens: new(1024)}
+var recordedUsage = &llm.Usage{PromptTokens: 1117, CompletionTokens: 46, TotalTokens: 1163, CachedPromptTokens: new(1024), ReasoningTokens: new(0)}
 
 // TestRecordedStreams: what the vendor sends, however the network cuts it. Case 8.7.1: usage on a frame without choices.
 func TestRecordedStreams(t *testing.T) {

@@ -35,10 +35,11 @@ func (s *summarizer) call(ctx context.Context, m llm.Model, req llm.Request) (st
 		Purpose: agent.PurposeSummary, Price: info.Price,
 		Provider: info.Provider, Model: info.ID, Streaming: streaming, Duration: s.k.Now().Sub(begun), FirstToken: r.first, Err: err,
 	}
-	if r.usage != nil {
-		done.Usage = *r.usage
-	} else {
+	if done.Usage, done.Frame = info.Judge(r.usage); done.Usage == (llm.Usage{}) {
 		done.Usage, done.Estimated = s.estimate(info, req, r.text.String()), true
+	}
+	if err != nil && r.usage == nil && r.text.Len() == 0 {
+		done.Frame = ""
 	}
 	agent.LLMCall.Emit(context.WithoutCancel(ctx), s.k, done)
 	if err != nil {

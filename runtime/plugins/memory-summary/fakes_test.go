@@ -65,7 +65,7 @@ func (m *fakeModel) requests() []llm.Request {
 
 func (m *fakeModel) Chat(_ context.Context, req llm.Request) (llm.Response, error) {
 	text, err := m.next(req)
-	return llm.Response{Content: text, Usage: &llm.Usage{TotalTokens: 7}}, err
+	return llm.Response{Content: text, Usage: &llm.Usage{PromptTokens: 6, CompletionTokens: 1, TotalTokens: 7}}, err
 }
 
 func (m *fakeModel) ChatStream(_ context.Context, req llm.Request, onChunk func(llm.Chunk) error) error {

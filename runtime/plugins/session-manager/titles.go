@@ -14,6 +14,7 @@ import (
 	"github.com/aalis-dev/aalis-operator/runtime/contract/memory"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/message"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/session"
+	"github.com/aalis-dev/aalis-operator/runtime/contract/tokens"
 	"github.com/aalis-dev/aalis-operator/runtime/i18n"
 )
 
@@ -102,14 +103,21 @@ func (m *manager) ask(ctx context.Context, in message.Incoming) (string, error) 
 		Messages:    []message.Message{{Role: message.RoleSystem, Content: prompt}, {Role: message.RoleUser, Content: text}},
 		Temperature: &warmth, MaxTokens: titleTokens, Think: &think,
 	})
+	info := model.Info()
 	done := agent.CallDone{
-		Purpose: agent.PurposeTitle, SessionID: in.SessionID, UserID: in.UserID, Price: model.Info().Price,
-		Provider: model.Info().Provider, Model: model.Info().ID, Platform: in.Platform, Duration: m.k.Now().Sub(begun), Err: err,
+		Purpose: agent.PurposeTitle, SessionID: in.SessionID, UserID: in.UserID, Price: info.Price,
+		Provider: info.Provider, Model: info.ID, Platform: in.Platform, Duration: m.k.Now().Sub(begun), Err: err,
 	}
-	if resp.Usage != nil {
-		done.Usage = *resp.Usage
+	if done.Usage, done.Frame = info.Judge(resp.Usage); done.Usage == (llm.Usage{}) && err == nil {
+		counter := tokens.For(m.k, info.Provider, info.ID)
+		done.Estimated = true
+		done.Usage.PromptTokens, done.Usage.CompletionTokens = counter.Count(prompt)+counter.Count(text), counter.Count(resp.Content)
+		done.Usage.TotalTokens = done.Usage.PromptTokens + done.Usage.CompletionTokens
 	}
-	agent.LLMCall.Emit(ctx, m.k, done)
+	if err != nil && resp.Usage == nil {
+		done.Frame = ""
+	}
+	agent.LLMCall.Emit(context.WithoutCancel(ctx), m.k, done)
 	return head(strings.Trim(strings.TrimSpace(resp.Content), quotationMarks), titleLength), err
 }
 
