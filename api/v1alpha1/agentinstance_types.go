@@ -91,6 +91,15 @@ type AgentInstanceSpec struct {
 	// +kubebuilder:validation:MaxItems=64
 	Plugins []InstancePlugin `json:"plugins,omitempty"`
 
+	// budgets limit what the bot spends on models, by name. What a call may take at most is reserved before it is made, so
+	// that a budget holds within a turn too.
+	//
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	Budgets []AgentBudget `json:"budgets,omitempty"`
+
 	// storage decides where the bot keeps conversations and state.
 	//
 	// +optional

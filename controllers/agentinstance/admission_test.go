@@ -53,6 +53,22 @@ func TestRefusedAtAdmission(t *testing.T) {
 		"plugin listed twice": {instance(func(in *v1alpha1.AgentInstance) {
 			in.Spec.Plugins = append(in.Spec.Plugins, in.Spec.Plugins[0])
 		}), "Duplicate value"},
+		"budget of tokens and money": {instance(func(in *v1alpha1.AgentInstance) {
+			in.Spec.Budgets = []v1alpha1.AgentBudget{{Name: "a", BudgetWindow: v1alpha1.BudgetWindow{Per: "Day"}, BudgetAmount: v1alpha1.BudgetAmount{
+				Tokens: ptr(int64(1)), Cost: &v1alpha1.BudgetCost{Amount: "1", Currency: "USD"},
+			}}}
+		}), "must have either tokens or cost"},
+		"budget with ten decimals": {instance(func(in *v1alpha1.AgentInstance) {
+			in.Spec.Budgets = []v1alpha1.AgentBudget{{Name: "a", BudgetWindow: v1alpha1.BudgetWindow{Per: "Day"}, BudgetAmount: v1alpha1.BudgetAmount{
+				Cost: &v1alpha1.BudgetCost{Amount: "1.0000000001", Currency: "USD"},
+			}}}
+		}), "should match"},
+		"budget step without a model": {instance(func(in *v1alpha1.AgentInstance) {
+			in.Spec.Budgets = []v1alpha1.AgentBudget{{
+				Name: "a", BudgetWindow: v1alpha1.BudgetWindow{Per: "Day"}, BudgetAmount: v1alpha1.BudgetAmount{Tokens: ptr(int64(1))},
+				Steps: []v1alpha1.BudgetStep{{Action: "SwitchModel", AtPercent: 5}},
+			}}
+		}), "model must be given for SwitchModel"},
 		"plugin name": {instance(func(in *v1alpha1.AgentInstance) { in.Spec.Plugins[0].Name = "Main" }), "must be a DNS label"},
 		"too many plugins": {instance(func(in *v1alpha1.AgentInstance) {
 			for i := range 65 {

@@ -50,6 +50,7 @@ func Compose(in Input) Result {
 	c.composePlugins()
 	c.composePersonas()
 	c.composeModel()
+	c.composeBudgets()
 	c.composePreferences()
 	c.composeAuthority()
 	c.composeUnsafe()

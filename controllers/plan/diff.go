@@ -163,6 +163,7 @@ func (d *differ) config(before, after kernelconfig.Config) {
 	d.check(Reload, "log level", before.LogLevel, after.LogLevel)
 	d.check(Reload, "language", before.Language, after.Language)
 	d.check(Reload, "model", before.Model, after.Model)
+	d.check(Reload, "budgets", before.Budgets, after.Budgets)
 	d.check(Reload, "persona", before.Persona, after.Persona)
 	d.check(Reload, "further personas", before.Personas, after.Personas)
 	d.check(Reload, "authority", before.Authority, after.Authority)

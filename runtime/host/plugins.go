@@ -7,6 +7,7 @@ import (
 	"github.com/aalis-dev/aalis-operator/runtime/kernel"
 	"github.com/aalis-dev/aalis-operator/runtime/plugins/agent"
 	"github.com/aalis-dev/aalis-operator/runtime/plugins/authority"
+	"github.com/aalis-dev/aalis-operator/runtime/plugins/budget"
 	"github.com/aalis-dev/aalis-operator/runtime/plugins/commands"
 	embeddingollama "github.com/aalis-dev/aalis-operator/runtime/plugins/embedding-ollama"
 	embeddingopenai "github.com/aalis-dev/aalis-operator/runtime/plugins/embedding-openai"
@@ -36,6 +37,7 @@ func Modules() []kernel.Module {
 	return []kernel.Module{
 		agent.Plugin,
 		authority.Plugin,
+		budget.Plugin,
 		commands.Plugin,
 		embeddingollama.Plugin,
 		embeddingopenai.Plugin,

@@ -23,6 +23,7 @@ const (
 	settingPersonas  = "personas"
 	settingModel     = "model"
 	settingAuthority = "authority"
+	settingBudgets   = "budgets"
 	settingLanguage  = "language"
 	settingFallback  = "fallbackOn"
 )
@@ -110,6 +111,9 @@ func (t translator) topLevel(c kernelconfig.Config) (map[string]json.RawMessage,
 	}
 	if c.Authority != nil {
 		values[settingAuthority] = c.Authority
+	}
+	if len(c.Budgets) > 0 {
+		values[settingBudgets] = c.Budgets
 	}
 	if c.Language != "" {
 		values[settingLanguage] = c.Language

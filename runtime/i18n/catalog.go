@@ -35,7 +35,7 @@ func (t text) in(l Language) string {
 }
 
 // catalog holds every text. It is never modified.
-var catalog = join(coreTexts, commandTexts, builtinTexts, sessionTexts, memoryTexts, authorityTexts, flowTexts)
+var catalog = join(coreTexts, commandTexts, builtinTexts, sessionTexts, memoryTexts, authorityTexts, flowTexts, budgetTexts)
 
 // join makes one map of several that have no key in common.
 func join(parts ...map[ID]text) map[ID]text {

@@ -19,6 +19,9 @@ func all() []Message {
 		Busy(7), Stopping(), Interrupted(), NoAgent(), NoModel(), NoChatModel(3), ModelNotFound("<w>"),
 		ModelNotAmong("<w>", "<a>"), ModelNotAmongMany("<w>", "<a>", 9), ModelTimedOut(),
 		InternalError(), NoAnswer(), ToolLimit(4),
+		BudgetSpent("<u>"), BudgetSpentUser("<u>"), BudgetSpentConversation("<u>"), BudgetNoPrice("<m>", "<b>"), BudgetNotReady(),
+		BudgetReadOnly("<t>"), BudgetWarning("<b>", "80", "<u>"), BudgetLine("<b>", "<s>", "1", "2", "<n>", "3", "<u>"), BudgetTokens(),
+		BudgetNone(), BudgetOwnersOnly(),
 	}...)...)
 }
 

@@ -44,6 +44,8 @@ type Config struct {
 	Preferences []Preference `json:"preferences,omitempty"`
 	// Model is the default model, when the declaration names one.
 	Model *Model `json:"model,omitempty"`
+	// Budgets limit what the bot spends; sorted by Name.
+	Budgets []Budget `json:"budgets,omitempty"`
 	// Persona is the card that the bot speaks as; nil means the built-in one.
 	Persona *Persona `json:"persona,omitempty"`
 	// Personas are further cards that a conversation may choose; sorted by Source.
@@ -100,6 +102,35 @@ type Model struct {
 
 // Entry is the id of the model's entry in the service llm.
 func (m Model) Entry() string { return m.Provider + "/" + m.ID }
+
+// Budget limits what is spent in a window of time.
+type Budget struct {
+	// Name of the budget.
+	Name string `json:"name"`
+	// Scope is Bot, User or Session; empty is Bot.
+	Scope string `json:"scope,omitempty"`
+	// Per is Hour, Day or Month.
+	Per string `json:"per"`
+	// TimeZone is a name of the IANA database; empty is UTC.
+	TimeZone string `json:"timeZone,omitempty"`
+	// Tokens of the window; nil if the budget is in money.
+	Tokens *int64 `json:"tokens,omitempty"`
+	// Amount of money, as a decimal number, and its Currency.
+	Amount   string `json:"amount,omitempty"`
+	Currency string `json:"currency,omitempty"`
+	// Steps before the end; sorted by Action.
+	Steps []BudgetStep `json:"steps,omitempty"`
+}
+
+// BudgetStep is what happens once a part of a budget is spent.
+type BudgetStep struct {
+	// Action is Warn, SwitchModel or ReadOnlyTools.
+	Action string `json:"action"`
+	// AtPercent of the budget, from 1 to 100.
+	AtPercent int32 `json:"atPercent"`
+	// Model to answer with from then on, for SwitchModel.
+	Model *Model `json:"model,omitempty"`
+}
 
 // Persona is a persona card.
 type Persona struct {
@@ -273,6 +304,12 @@ func (c Config) sorted() Config {
 	for i := range c.Preferences {
 		c.Preferences[i].FallbackOn = slices.Clone(c.Preferences[i].FallbackOn)
 		slices.Sort(c.Preferences[i].FallbackOn)
+	}
+	c.Budgets = slices.Clone(c.Budgets)
+	slices.SortFunc(c.Budgets, func(a, b Budget) int { return strings.Compare(a.Name, b.Name) })
+	for i := range c.Budgets {
+		c.Budgets[i].Steps = slices.Clone(c.Budgets[i].Steps)
+		slices.SortFunc(c.Budgets[i].Steps, func(a, b BudgetStep) int { return strings.Compare(a.Action, b.Action) })
 	}
 	c.Personas = slices.Clone(c.Personas)
 	slices.SortFunc(c.Personas, func(a, b Persona) int { return strings.Compare(a.Source, b.Source) })

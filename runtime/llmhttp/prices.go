@@ -4,22 +4,15 @@
 package llmhttp
 
 import (
-	"errors"
 	"fmt"
-	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/aalis-dev/aalis-operator/runtime/contract/llm"
+	"github.com/aalis-dev/aalis-operator/runtime/money"
 )
 
 // priceForm is what a line of prices looks like, for errors.
 const priceForm = `"model id: USD prompt=0.15 cached=0.075 completion=0.60"`
-
-var (
-	currency = regexp.MustCompile(`^[A-Z]{3}$`)
-	amount   = regexp.MustCompile(`^([0-9]{1,9})(?:\.([0-9]{1,9}))?$`)
-)
 
 // ParsePrices reads prices, by model id, one model a line in the form that priceForm shows. Figures are for a million tokens,
 // in units of the currency with at most nine decimals; cached is that of prompt where it is not given. The last colon
@@ -53,7 +46,7 @@ func ParsePrices(text string) (map[string]llm.Price, error) {
 func parsePrice(text string) (llm.Price, error) {
 	var out llm.Price
 	words := strings.Fields(text)
-	if len(words) == 0 || !currency.MatchString(words[0]) {
+	if len(words) == 0 || !money.IsCurrency(words[0]) {
 		return out, fmt.Errorf("must name a currency by its three capital letters, as in %s", priceForm)
 	}
 	out.Currency = words[0]
@@ -68,10 +61,11 @@ func parsePrice(text string) (llm.Price, error) {
 		case given[name]:
 			return out, fmt.Errorf("%s is given twice", name)
 		}
-		var err error
-		if *field, err = ParseNanos(value); err != nil {
+		n, err := money.Parse(value)
+		if err != nil {
 			return out, fmt.Errorf("%s: %w", name, err)
 		}
+		*field = llm.Nanos(n)
 		given[name] = true
 	}
 	if !given["prompt"] || !given["completion"] {
@@ -81,18 +75,4 @@ func parsePrice(text string) (llm.Price, error) {
 		out.CachedPrompt = out.Prompt
 	}
 	return out, nil
-}
-
-// ParseNanos reads an amount of money: up to nine digits, and up to nine decimals.
-func ParseNanos(text string) (llm.Nanos, error) {
-	parts := amount.FindStringSubmatch(text)
-	if parts == nil {
-		return 0, fmt.Errorf("must be a number from 0 to 999999999 with at most nine decimals, got %q", text)
-	}
-	whole, err1 := strconv.ParseInt(parts[1], 10, 64)
-	part, err2 := strconv.ParseInt((parts[2] + "000000000")[:9], 10, 64)
-	if err := errors.Join(err1, err2); err != nil {
-		return 0, err // not reached: the digits fit
-	}
-	return llm.Nanos(whole*llm.NanosPerUnit + part), nil
 }

@@ -9,6 +9,8 @@ const (
 	maxPrices    = 64  // of those and a currency
 	maxModels    = 16  // of provider and model, in histograms and errors
 	maxTools     = 32  // tools
+	maxBudgets   = 16  // budgets
+	maxRefusals  = 48  // of budget and reason
 	maxDecisions = 64  // of kind, outcome and rule
 	maxPlugins   = 128 // plugins
 	maxReasons   = 8   // of the plugin state machine
@@ -27,6 +29,7 @@ const MaxSeries = (maxOrigins+1)*lenTypes*2 + // aalis_tokens_total
 	2*(maxTools+1) + (maxTools+1)*(lenToolBuckets+maxBeside) + // tools
 	lenPhases*(lenPhaseBuckets+maxBeside) + lenPhases + // the gateway
 	lenParts + 1 + lenFillBuckets + maxBeside + // the context
+	2*maxBudgets + (maxRefusals + 1) + // budgets
 	(maxDecisions + 1) + maxPlugins +
 	2*(maxReasons+1) + // recomputes
 	lenResults + lenResults*(lenApplyBuckets+maxBeside) + 2 + // configs

@@ -18,13 +18,26 @@ import (
 
 	"github.com/aalis-dev/aalis-operator/runtime/contract/access"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/agent"
+	"github.com/aalis-dev/aalis-operator/runtime/contract/budget"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/gateway"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/llm"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/message"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/tools"
 	"github.com/aalis-dev/aalis-operator/runtime/kernel"
+	"github.com/aalis-dev/aalis-operator/runtime/kerneltest"
 	"github.com/aalis-dev/aalis-operator/runtime/recompute"
 )
+
+// standings are those of more budgets than there can be.
+type standings struct{ budget.Keeper }
+
+func (standings) Standings() []budget.Standing {
+	var out []budget.Standing
+	for i := range 100 {
+		out = append(out, budget.Standing{Name: odd(i), Scope: "User", Unit: []string{"tokens", "USD"}[i%2], Limit: 5_000_000_000, Used: 1_500_000_000, Reserved: 500_000_000})
+	}
+	return out
+}
 
 // odd gives names that break what they can.
 func odd(i int) string {
@@ -69,6 +82,11 @@ func flooded(tb testing.TB) *Metrics {
 		all = append(all, kernel.PluginStatus{ID: odd(i), State: recompute.Active})
 	}
 	m.plugins.follow(all)
+	h := kerneltest.New(tb, kerneltest.WithService[budget.Keeper](budget.Service, standings{}))
+	m.budgets.follow(h.Root())
+	for i := range 10_000 {
+		m.budgets.refused(budget.RefusedError{Budget: odd(i / 4), Reason: []budget.Reason{budget.Spent, budget.NoPrice, budget.NotReady, "made up"}[i%4]})
+	}
 	return m
 }
 

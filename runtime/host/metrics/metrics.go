@@ -53,6 +53,7 @@ type Metrics struct {
 	decided  *decisions
 	calls    *calls
 	turns    *turns
+	budgets  *budgets
 
 	recomputes    *prometheus.CounterVec
 	rounds        *prometheus.CounterVec
@@ -72,6 +73,7 @@ func New(o Options) *Metrics {
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	f := factory{m.registry, prometheus.Labels{"agent": cut(o.Agent), "namespace": cut(o.Namespace)}}
 	m.calls, m.turns, m.decided, m.plugins = newCalls(f), newTurns(f), newDecisions(f), newPluginCollector(f)
+	m.budgets = newBudgets(f)
 	m.kernel(f)
 	info := f.gaugeVec("build_info", "Always 1; the labels say what runs.", "version", "catalog_hash", "go_version")
 	info.WithLabelValues(cut(o.Version), cut(o.CatalogHash), runtime.Version()).Set(1)
@@ -98,6 +100,7 @@ func (m *Metrics) Handler() http.Handler {
 func (m *Metrics) Attach(k *kernel.Context) {
 	m.calls.follow(k)
 	m.turns.follow(k)
+	m.budgets.follow(k)
 	m.decided.follow(k)
 	if p, ok := kernel.ServicePlugins.Get(k); ok {
 		m.plugins.follow(p)

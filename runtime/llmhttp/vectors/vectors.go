@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/aalis-dev/aalis-operator/runtime/contract/agent"
+	"github.com/aalis-dev/aalis-operator/runtime/contract/budget"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/embedding"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/llm"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/tokens"
@@ -87,32 +88,39 @@ func (e *embedder) Model() string { return e.opts.Model }
 
 // Embed implements embedding.Embedder.
 func (e *embedder) Embed(ctx context.Context, text string) ([]float32, error) {
+	counted := tokens.For(e.k, e.k.ID(), e.opts.Model).Count(text)
+	info := llm.Info{ID: e.opts.Model, Provider: e.k.ID(), Price: e.price.Load()}
+	grant, err := budget.Reserve(ctx, e.k, budget.Call{Model: info, PromptTokens: counted})
+	if err != nil {
+		return nil, fmt.Errorf("making an embedding: %w", err)
+	}
 	var out []float32
 	var told *llm.Usage
 	begun := e.k.Now()
-	err := e.call(ctx, e.opts.Timeout, func(ctx context.Context) (err error) {
+	err = e.call(ctx, e.opts.Timeout, func(ctx context.Context) (err error) {
 		out, told, err = e.backend.Embed(ctx, e.ep, e.opts.Model, text)
 		if err == nil && len(out) == 0 {
 			err = llmhttp.ErrNonsense
 		}
 		return err
 	})
-	e.tell(ctx, text, told, e.k.Now().Sub(begun), err)
+	grant.Settle(e.tell(ctx, info, counted, told, e.k.Now().Sub(begun), err))
 	return out, err
 }
 
-// tell emits agent:llm:call for one finished call, all its tries together. What the server does not count we do.
-func (e *embedder) tell(ctx context.Context, text string, told *llm.Usage, took time.Duration, err error) {
+// tell emits agent:llm:call for one finished call, all its tries together, and gives what it took. What the server does not
+// count we do.
+func (e *embedder) tell(ctx context.Context, info llm.Info, counted int, told *llm.Usage, took time.Duration, err error) llm.Usage {
 	done := agent.CallDone{
-		Purpose: agent.PurposeEmbedding, Provider: e.k.ID(), Model: e.opts.Model, Price: e.price.Load(), Duration: took, Err: err,
+		Purpose: agent.PurposeEmbedding, Provider: info.Provider, Model: info.ID, Price: info.Price, Duration: took, Err: err,
 	}
 	if told != nil || err == nil {
 		if done.Usage, done.Frame = (llm.Info{}).Judge(told); done.Usage == (llm.Usage{}) && err == nil {
-			n := tokens.For(e.k, e.k.ID(), e.opts.Model).Count(text)
-			done.Usage, done.Estimated = llm.Usage{PromptTokens: n, TotalTokens: n}, true
+			done.Usage, done.Estimated = llm.Usage{PromptTokens: counted, TotalTokens: counted}, true
 		}
 	}
 	agent.LLMCall.Emit(context.WithoutCancel(ctx), e.k, done)
+	return done.Usage
 }
 
 // ListModels implements embedding.Embedder.

@@ -55,6 +55,7 @@ func (t *turn) llmData(list []message.Message) agent.LLMData {
 func (t *turn) call(
 	ctx context.Context, list []message.Message, tools []message.ToolDefinition, report bool,
 ) (*call, error) {
+	tools = t.economize(tools)
 	for {
 		fit := t.counts.trim(list, t.window.budget, t.cfg.MemoryTokenBudget)
 		if fit.stage != "" {
@@ -65,8 +66,12 @@ func (t *turn) call(
 			t.tellUsage(ctx, fit, tools)
 		}
 		c := t.newCall(fit, tools)
-		err := c.run(ctx)
-		t.tellCall(ctx, c, err)
+		grant, err := t.reserve(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		err = c.run(ctx)
+		grant.Settle(t.tellCall(ctx, c, err))
 		if err == nil {
 			t.spent.add(c.usage)
 			t.segments = append(t.segments, c.segments()...)

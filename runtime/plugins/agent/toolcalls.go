@@ -13,6 +13,7 @@ import (
 	"github.com/aalis-dev/aalis-operator/runtime/contract/agent"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/message"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/tools"
+	"github.com/aalis-dev/aalis-operator/runtime/i18n"
 )
 
 // The bounds of what a model may ask for at once.
@@ -168,6 +169,9 @@ func (t *turn) execute(ctx context.Context, name string, args map[string]any) st
 	registry, ok := tools.Service.Get(t.a.k)
 	if !ok {
 		return tools.ErrorResult("no tool service is available")
+	}
+	if !t.mayRun(registry, name) {
+		return tools.ErrorResult(i18n.BudgetReadOnly(fitName(name)).In(i18n.Of(t.a.k)))
 	}
 	return registry.Execute(ctx, name, args, t.toolCall)
 }

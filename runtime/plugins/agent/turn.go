@@ -48,6 +48,7 @@ type turn struct {
 	answerFrom       int               // the first segment of the answer, behind those of the calls that led to it
 	lastStamp        int64
 	toolLimitReached bool
+	readOnly         bool // budgets are nearly used: only tools that change nothing
 	spent            spent
 	ended            bool // the end of the stream was told
 	settled          bool // agent:turn:after was run
@@ -132,7 +133,11 @@ func (t *turn) fail(ctx context.Context, err error) {
 	outcome, text := agent.Failed, ""
 	lang := i18n.Of(t.a.k)
 	why, none := isNoModel(err)
+	refused, overBudget := refusal(err)
 	switch {
+	case overBudget && ctx.Err() == nil:
+		t.log().Info("Stopped turn by a budget", "reason", err)
+		text = refused.Notice(lang)
 	case none:
 		t.log().Warn("Found no model", "reason", err)
 		text = why.Notice(lang)

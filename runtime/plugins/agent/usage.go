@@ -53,8 +53,8 @@ func infoMetadata(i *message.ModelInfo) map[string]any {
 }
 
 // tellCall emits agent:llm:call for one finished call, also when the turn was aborted: then the call was canceled, whatever
-// came of it.
-func (t *turn) tellCall(ctx context.Context, c *call, err error) {
+// came of it. It gives what the call took.
+func (t *turn) tellCall(ctx context.Context, c *call, err error) llm.Usage {
 	if err != nil && ctx.Err() != nil {
 		err = fmt.Errorf("%w: %w", ctx.Err(), err)
 	}
@@ -69,6 +69,7 @@ func (t *turn) tellCall(ctx context.Context, c *call, err error) {
 	ctx, cancel := settle(ctx)
 	defer cancel()
 	agent.LLMCall.Emit(ctx, t.a.k, done)
+	return usage
 }
 
 // used is what the call took: what the provider said last, if that can be, or our count. A call that ended before its first

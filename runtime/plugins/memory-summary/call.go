@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aalis-dev/aalis-operator/runtime/contract/agent"
+	spending "github.com/aalis-dev/aalis-operator/runtime/contract/budget"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/llm"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/tokens"
 )
@@ -27,10 +28,17 @@ func (s *summarizer) call(ctx context.Context, m llm.Model, req llm.Request) (st
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	info := m.Info()
+	grant, err := spending.Reserve(ctx, s.k, spending.Call{Model: info, PromptTokens: s.promptTokens(info, req), MaxCompletion: longest(info, req)})
+	if err != nil {
+		return "", err
+	}
+	if grant.MaxCompletion < longest(info, req) {
+		req.MaxTokens = grant.MaxCompletion
+	}
 	begun := s.k.Now()
 	var r reply
 	streaming := slices.Contains(info.Capabilities, llm.CapStreaming)
-	err := s.ask(ctx, m, req, streaming, &r)
+	err = s.ask(ctx, m, req, streaming, &r)
 	done := agent.CallDone{
 		Purpose: agent.PurposeSummary, Price: info.Price,
 		Provider: info.Provider, Model: info.ID, Streaming: streaming, Duration: s.k.Now().Sub(begun), FirstToken: r.first, Err: err,
@@ -41,6 +49,7 @@ func (s *summarizer) call(ctx context.Context, m llm.Model, req llm.Request) (st
 	if err != nil && r.usage == nil && r.text.Len() == 0 {
 		done.Frame = ""
 	}
+	grant.Settle(done.Usage)
 	agent.LLMCall.Emit(context.WithoutCancel(ctx), s.k, done)
 	if err != nil {
 		return "", err
@@ -78,12 +87,26 @@ func (s *summarizer) estimate(info llm.Info, req llm.Request, text string) llm.U
 	if text == "" {
 		return llm.Usage{}
 	}
-	counter := tokens.For(s.k, info.Provider, info.ID)
-	var u llm.Usage
-	for _, m := range req.Messages {
-		u.PromptTokens += counter.Count(m.Content)
-	}
-	u.CompletionTokens = counter.Count(text)
+	u := llm.Usage{PromptTokens: s.promptTokens(info, req)}
+	u.CompletionTokens = tokens.For(s.k, info.Provider, info.ID).Count(text)
 	u.TotalTokens = u.PromptTokens + u.CompletionTokens
 	return u
+}
+
+// promptTokens is our count of what is asked.
+func (s *summarizer) promptTokens(info llm.Info, req llm.Request) int {
+	counter := tokens.For(s.k, info.Provider, info.ID)
+	n := 0
+	for _, m := range req.Messages {
+		n += counter.Count(m.Content)
+	}
+	return n
+}
+
+// longest is the longest reply that a request can have, in tokens.
+func longest(info llm.Info, req llm.Request) int {
+	if req.MaxTokens > 0 {
+		return req.MaxTokens
+	}
+	return spending.Longest(info)
 }

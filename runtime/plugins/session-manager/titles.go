@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aalis-dev/aalis-operator/runtime/contract/agent"
+	"github.com/aalis-dev/aalis-operator/runtime/contract/budget"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/llm"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/memory"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/message"
@@ -98,25 +99,34 @@ func (m *manager) ask(ctx context.Context, in message.Incoming) (string, error) 
 	warmth, think := titleWarmth, false
 	ctx, cancel := context.WithTimeout(ctx, titleTimeout)
 	defer cancel()
+	info := model.Info()
+	counter := tokens.For(m.k, info.Provider, info.ID)
+	asked := counter.Count(prompt) + counter.Count(text)
+	grant, err := budget.Reserve(ctx, m.k, budget.Call{
+		Who:   budget.Who{Platform: in.Platform, UserID: in.UserID, SessionID: in.SessionID},
+		Model: info, PromptTokens: asked, MaxCompletion: titleTokens,
+	})
+	if err != nil {
+		return "", err
+	}
 	begun := m.k.Now()
 	resp, err := model.Chat(ctx, llm.Request{
 		Messages:    []message.Message{{Role: message.RoleSystem, Content: prompt}, {Role: message.RoleUser, Content: text}},
-		Temperature: &warmth, MaxTokens: titleTokens, Think: &think,
+		Temperature: &warmth, MaxTokens: grant.MaxCompletion, Think: &think,
 	})
-	info := model.Info()
 	done := agent.CallDone{
 		Purpose: agent.PurposeTitle, SessionID: in.SessionID, UserID: in.UserID, Price: info.Price,
 		Provider: info.Provider, Model: info.ID, Platform: in.Platform, Duration: m.k.Now().Sub(begun), Err: err,
 	}
 	if done.Usage, done.Frame = info.Judge(resp.Usage); done.Usage == (llm.Usage{}) && err == nil {
-		counter := tokens.For(m.k, info.Provider, info.ID)
 		done.Estimated = true
-		done.Usage.PromptTokens, done.Usage.CompletionTokens = counter.Count(prompt)+counter.Count(text), counter.Count(resp.Content)
+		done.Usage.PromptTokens, done.Usage.CompletionTokens = asked, counter.Count(resp.Content)
 		done.Usage.TotalTokens = done.Usage.PromptTokens + done.Usage.CompletionTokens
 	}
 	if err != nil && resp.Usage == nil {
 		done.Frame = ""
 	}
+	grant.Settle(done.Usage)
 	agent.LLMCall.Emit(context.WithoutCancel(ctx), m.k, done)
 	return head(strings.Trim(strings.TrimSpace(resp.Content), quotationMarks), titleLength), err
 }
