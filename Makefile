@@ -80,6 +80,7 @@ chart-lint: ## Lint the chart and validate what it renders.
 
 test-unit: ## Unit tests with -race, some of them against a real Redis.
 	command -v redis-server >/dev/null || go run ./hack/cluster packages redis-server
+	command -v promtool >/dev/null || go run ./hack/cluster packages prometheus
 	go test -race -p $(P) $$(go list ./... | grep -v -e /test/e2e -e /test/gitops -e /test/kubectl -e /test/upgrade -e aalis-operator/controllers)
 
 test-envtest: ## The operator's tests, with a real kube-apiserver where controllers need one.

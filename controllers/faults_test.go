@@ -131,6 +131,8 @@ func TestFaults(t *testing.T) {
 			return fmt.Errorf("%s is still there: %w", bot.Name, err)
 		})
 	}
+	faults.mu.Lock()
+	defer faults.mu.Unlock()
 	if faults.failed < 10 {
 		t.Errorf("only %d writes failed", faults.failed)
 	}

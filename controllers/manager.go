@@ -22,6 +22,7 @@ import (
 	"github.com/aalis-dev/aalis-operator/api/v1alpha1"
 	"github.com/aalis-dev/aalis-operator/controllers/agentinstance"
 	"github.com/aalis-dev/aalis-operator/controllers/authoritypolicy"
+	"github.com/aalis-dev/aalis-operator/controllers/fleetmetrics"
 	"github.com/aalis-dev/aalis-operator/controllers/persona"
 	"github.com/aalis-dev/aalis-operator/controllers/plugin"
 	"github.com/aalis-dev/aalis-operator/controllers/render"
@@ -174,6 +175,9 @@ func setup(ctx context.Context, mgr manager.Manager, opts Options) error {
 	metrics, err := shared.NewMetrics(opts.Registry)
 	if err != nil {
 		return err
+	}
+	if err := opts.Registry.Register(fleetmetrics.New(mgr.GetCache(), mgr.Elected())); err != nil {
+		return fmt.Errorf("registering the metrics of the bots: %w", err)
 	}
 	recorder := shared.NewRecorder(mgr.GetEventRecorder(v1alpha1.FieldOwner), metrics)
 	instances, err := agentinstance.New(agentinstance.Options{

@@ -10,7 +10,7 @@ trap 'rm -rf "$out"' EXIT
 render() { "$helm" template aalis-operator "$chart" --namespace aalis-system "${@:2}" > "$out/$1.yaml"; }
 render default
 render everything --set metrics.serviceMonitor.enabled=true --set botMetrics.podMonitor.enabled=true --set replicas=2 --set 'watchNamespaces={a,b}' --set 'allowedImages={x/*}' --set priorityClassName=high
-render ha --values "$chart/values-ha.yaml" --set metrics.serviceMonitor.enabled=true --set botMetrics.podMonitor.enabled=true --set metrics.prometheusRule.enabled=true --set 'dnsCIDRs={169.254.20.10/32}'
+render ha --values "$chart/values-ha.yaml" --set metrics.serviceMonitor.enabled=true --set botMetrics.podMonitor.enabled=true --set metrics.prometheusRule.enabled=true --set dashboards.enabled=true --set 'dnsCIDRs={169.254.20.10/32}'
 render minimal --set metrics.enabled=false --set rbac.aggregate=false --set crds.install=false --set leaderElection.enabled=false
 go run ./hack/manifestcheck "$out"/*.yaml config/samples/*.yaml config/samples/tenant/*.yaml
 if "$helm" template x "$chart" --set nonsense=1 >/dev/null 2>&1; then

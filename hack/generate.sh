@@ -15,6 +15,10 @@ mkdir -p "$chart/files/crds"
 rm -f "$chart"/files/crds/*.yaml
 cp config/crd/bases/*.yaml "$chart/files/crds/"
 cp config/rbac/role.yaml "$chart/files/role.yaml"
+go run ./hack/dashgen config/monitoring/dashboards
+rm -rf "$chart/files/dashboards"
+cp -r config/monitoring/dashboards "$chart/files/dashboards"
+cp config/monitoring/rules.yaml "$chart/files/rules.yaml"
 mkdir -p config/default
 {
   echo "# Generated from the chart by make generate."

@@ -8,7 +8,7 @@ trap 'rm -rf "$copy"' EXIT
 git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t "$copy" 2>/dev/null || true
 (cd "$copy" && hack/generate.sh)
 stale=0
-for path in api config/crd/bases config/rbac/role.yaml config/default/install.yaml runtime/catalog/catalog.json runtime/catalog/operations.json charts/aalis-operator/files docs/reference; do
+for path in api config/crd/bases config/rbac/role.yaml config/default/install.yaml runtime/catalog/catalog.json runtime/catalog/operations.json charts/aalis-operator/files config/monitoring/dashboards docs/reference; do
   if ! diff -r -q "$path" "$copy/$path"; then
     stale=1
   fi

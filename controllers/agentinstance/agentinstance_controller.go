@@ -49,6 +49,7 @@ type Reconciler struct {
 
 	applier     shared.Applier
 	passing     *shared.Passing
+	latency     *latency
 	revisions   *revisions.Store
 	catalogHash string
 }
@@ -63,6 +64,7 @@ func New(opts Options) (*Reconciler, error) {
 		Options:     opts,
 		applier:     shared.Applier{Client: opts.Client, Live: opts.Live, Metrics: opts.Metrics},
 		passing:     shared.NewPassing(opts.Now, opts.PassingAfter),
+		latency:     newLatency(),
 		revisions:   revisions.NewStore(opts.Live),
 		catalogHash: hash,
 	}, nil
@@ -74,6 +76,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.Client.Get(ctx, req.NamespacedName, instance); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.passing.Done(req.NamespacedName)
+			r.latency.forget(req.NamespacedName)
 			return ctrl.Result{}, nil
 		}
 		return ctrl.Result{}, fmt.Errorf("reading AgentInstance %s: %w", req.NamespacedName, err)
@@ -84,6 +87,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := shared.EnsureFinalizer(ctx, r.Client, instance, v1alpha1.FinalizerInstance); err != nil {
 		return quietly(ctx, err)
 	}
+	began := r.Now()
 	p, err := r.gather(ctx, instance)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -96,6 +100,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.apply(ctx, p); err != nil {
 		return quietly(ctx, err)
 	}
+	r.measure(p, began)
 	after, err := r.report(ctx, p)
 	if err != nil {
 		return quietly(ctx, err)
@@ -104,6 +109,23 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		after = stuckRetry
 	}
 	return ctrl.Result{RequeueAfter: after}, nil
+}
+
+// measure tells how long a running bot took to acknowledge its config.
+func (r *Reconciler) measure(p *pass, began time.Time) {
+	bot := client.ObjectKeyFromObject(p.instance)
+	replica := p.world.replica
+	if replica == nil || p.wanted.Current == nil {
+		return
+	}
+	if before := p.delivered.Current; before != nil && before.Sequence != p.wanted.Current.Sequence && p.stuck == nil {
+		r.latency.begin(bot, p.wanted.Current.Sequence, began)
+	}
+	if n := replica.Status.AppliedSequence; n != nil {
+		if took, ok := r.latency.end(bot, *n, r.Now()); ok {
+			r.Metrics.Applied(took)
+		}
+	}
 }
 
 // stuckRetry is how often an object that could not be applied is tried again: nothing tells us when a foreign object

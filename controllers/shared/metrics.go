@@ -5,6 +5,7 @@ package shared
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -19,7 +20,11 @@ type Metrics struct {
 	recompute *prometheus.CounterVec
 	states    *prometheus.CounterVec
 	putOff    *prometheus.CounterVec
+	applied   prometheus.Histogram
 }
+
+// applyBuckets cover the time until an edit is live, in seconds: the objective is about one.
+var applyBuckets = []float64{0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120}
 
 // NewMetrics makes the metrics and registers them.
 func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
@@ -35,7 +40,11 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	m.recompute = counter("recompute_total", "Runs of kernels' state machines that changed something and that a written status names, by reason.", "reason")
 	m.states = counter("state_changes_total", "Changes of state that were written, by kind and new state.", "kind", "state")
 	m.putOff = counter("reconciles_put_off_total", "Passes over an object that was reconciled too often, by kind.", "kind")
-	for _, c := range []prometheus.Collector{m.children, m.statuses, m.events, m.composed, m.recompute, m.states, m.putOff} {
+	m.applied = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Namespace: "aalis_operator", Name: "apply_duration_seconds", Buckets: applyBuckets,
+		Help: "Time from the pass that found a running bot's config changed until the operator saw the kernel's acknowledgement.",
+	})
+	for _, c := range []prometheus.Collector{m.applied, m.children, m.statuses, m.events, m.composed, m.recompute, m.states, m.putOff} {
 		if err := registry.Register(c); err != nil {
 			return nil, fmt.Errorf("registering the operator's metrics: %w", err)
 		}
@@ -60,6 +69,9 @@ func (m *Metrics) StateChanged(kind, state string) { m.states.WithLabelValues(ki
 
 // Delivered counts a config that was delivered, or one that was refused for the reason.
 func (m *Metrics) Delivered(result string) { m.composed.WithLabelValues(result).Inc() }
+
+// Applied counts how long a running bot's kernel took to acknowledge a config.
+func (m *Metrics) Applied(took time.Duration) { m.applied.Observe(max(0, took.Seconds())) }
 
 // PutOff counts a pass over an object of the kind that was put off.
 func (m *Metrics) PutOff(kind string) { m.putOff.WithLabelValues(kind).Inc() }

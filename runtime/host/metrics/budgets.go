@@ -71,6 +71,8 @@ func (b *budgets) Collect(out chan<- prometheus.Metric) {
 			continue
 		}
 		seen[labels] = true
+		// A counter that begins with its first refusal would hide that from increase().
+		b.refusals.WithLabelValues(b.names.values(s.Name, string(budget.Spent))...)
 		unit := func(n int64) float64 {
 			if s.Unit == "tokens" {
 				return float64(n)
