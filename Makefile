@@ -87,6 +87,7 @@ test-envtest: ## The operator's tests, with a real kube-apiserver where controll
 	KUBEBUILDER_ASSETS="$$(go run ./hack/cluster binaries --only envtest)" go test -race -p 1 -timeout $(if $(AALIS_FULL),60m,20m) ./controllers/... ./test/gitops ./test/kubectl ./test/upgrade
 
 test-e2e: cluster images deploy ## End to end on the cluster, with real pods.
+	command -v prometheus-alertmanager >/dev/null || go run ./hack/cluster packages prometheus prometheus-alertmanager
 	source hack/cluster-env.sh && AALIS_E2E_KUBECONFIG="$$KUBECONFIG" AALIS_E2E_KUBECTL="$$KUBECTL" AALIS_E2E_IMAGES="$${IMAGE_PREFIX:-aalis-dev}:$$(cat out/images/tag)" \
 	  go test -p 1 -count=1 -timeout 40m -v ./test/e2e/...
 

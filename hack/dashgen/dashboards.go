@@ -33,7 +33,7 @@ func dashboards() []dashboard {
 				{Title: "Bots by state", Unit: short, Queries: []query{{`sum by (state) (aalis_operator_instance_state{namespace=~"$namespace"})`, "{{state}}"}}},
 				{Title: "Bots that are not Ready", Kind: "table", Unit: short, Queries: []query{{`aalis_operator_instance_condition{namespace=~"$namespace", condition="Ready"} == 0`, ""}}},
 				{Title: "Turns by outcome", Unit: perSec, Queries: []query{{`sum by (outcome) (rate(aalis_turns_total{namespace=~"$namespace"}[$__rate_interval]))`, "{{outcome}}"}}},
-				{Title: "Part of model calls that fail", Unit: ratio, Queries: []query{{`sum by (namespace) (rate(aalis_llm_requests_total{namespace=~"$namespace", outcome=~"error|timeout"}[$__rate_interval])) / sum by (namespace) (rate(aalis_llm_requests_total{namespace=~"$namespace", outcome!="canceled"}[$__rate_interval]))`, "{{namespace}}"}}},
+				{Title: "Part of model calls that fail", Unit: ratio, Queries: []query{{`1 - sum by (namespace) (rate(aalis_llm_requests_total{namespace=~"$namespace", outcome="success"}[$__rate_interval])) / sum by (namespace) (rate(aalis_llm_requests_total{namespace=~"$namespace", outcome!="canceled"}[$__rate_interval]))`, "{{namespace}}"}}},
 				{Title: "First token, 95th percentile", Unit: seconds, Queries: []query{{`histogram_quantile(0.95, sum by (le, model) (rate(aalis_llm_time_to_first_token_seconds_bucket{namespace=~"$namespace"}[$__rate_interval])))`, "{{model}}"}}},
 			}},
 		}},

@@ -11,8 +11,8 @@ type botParts struct {
 	// llmConfig and agentConfig are added to the configs, as YAML flow maps.
 	llmConfig, agentConfig string
 	model                  string
-	// more is added to the spec of the bot, as YAML.
-	more string
+	// plugins are added to those of the bot, and more to its spec, as YAML.
+	plugins, more string
 }
 
 func newBot(ns, name string) botParts {
@@ -57,7 +57,7 @@ spec:
   - {name: main}
   - {name: door}
   - {name: agent, module: agent, config: %s}
-%s`, b.name, b.model, b.persona, b.agentConfig, b.more)
+%s%s`, b.name, b.model, b.persona, b.agentConfig, b.plugins, b.more)
 }
 
 func (b botParts) all() string {
