@@ -98,6 +98,7 @@ func parse(args []string) (settings, error) {
 	flags.StringVar(&images, "allowed-images", "", "comma-separated patterns of the images that bots may name; '*' matches any run of characters")
 	flags.StringVar(&namespaces, "namespaces", "", "comma-separated namespaces to watch; all by default")
 	flags.StringVar(&dns, "dns-cidrs", "", "comma-separated address ranges of name servers outside the pods of kube-system, such as a node-local cache")
+	o.Render.Tracing.Flags(flags) // of the bots; a change restarts them all
 	flags.IntVar(&o.Concurrency, "concurrency", controllers.DefaultConcurrency, "objects of one kind reconciled at a time")
 	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", ":8080", "address of the metrics; 0 serves none")
 	flags.BoolVar(&o.MetricsSecure, "metrics-secure", false, "serve the metrics over TLS, to those whom the cluster allows to get /metrics")
@@ -117,6 +118,9 @@ func parse(args []string) (settings, error) {
 	}
 	if o.Concurrency < 1 || o.Concurrency > 64 {
 		return s, fmt.Errorf("--concurrency must be between 1 and 64, got %d", o.Concurrency)
+	}
+	if err := o.Render.Tracing.Check(); err != nil {
+		return s, err
 	}
 	o.Render.AllowedImages, o.Namespaces = list(images), list(namespaces)
 	prefixes, err := parsePrefixes(list(dns))

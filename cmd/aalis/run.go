@@ -38,6 +38,7 @@ type runFlags struct {
 	apiURL     string
 	personas   string
 	paths      []string
+	tracing    host.TracingOptions
 }
 
 // repeated is a flag that may be given several times.
@@ -65,6 +66,7 @@ func (p process) runFlags() (runFlags, int, bool) {
 	flags.StringVar(&f.addr, "metrics-addr", "", "`address` of /livez, /readyz and /metrics; default: "+host.DefaultAddr+" in a cluster, none for files")
 	flags.StringVar(&f.dataDir, "data-dir", "", "`directory` for what plugins keep; default: "+host.DefaultDataDir+" in a cluster, .aalis for files")
 	flags.StringVar(&f.personas, "personas", "", "`directory` of persona cards (NAME.yaml) that a conversation may choose; default: personas below --data-dir, if it is there")
+	f.tracing.Flags(flags)
 	flags.StringVar(&f.configDir, "config-dir", host.DefaultConfigDir, "cluster: `directory` of the mounted config")
 	flags.StringVar(&f.secretsDir, "secrets-dir", host.DefaultSecretsDir, "cluster: `directory` of the mounted Secrets")
 	flags.StringVar(&f.accountDir, "service-account-dir", kube.ServiceAccountDir, "cluster: `directory` of the pod's credentials")
@@ -91,6 +93,9 @@ func (f runFlags) problem() string {
 		return "--personas is for files; in a cluster declare Personas and list them in spec.personas"
 	case f.logLevel != "" && !slices.Contains([]string{"debug", "info", "warn", "error"}, f.logLevel):
 		return fmt.Sprintf("--log-level must be debug, info, warn or error, got %q", f.logLevel)
+	}
+	if err := f.tracing.Check(); err != nil {
+		return err.Error()
 	}
 	return ""
 }
@@ -132,7 +137,7 @@ func (p process) runCluster(ctx context.Context, f runFlags) int {
 		PodName: p.getenv("AALIS_POD_NAME"), PodUID: p.getenv("AALIS_POD_UID"),
 		InstanceUID: p.getenv("AALIS_INSTANCE_UID"), Cluster: p.getenv("AALIS_CLUSTER"),
 		ConfigDir: f.configDir, SecretsDir: f.secretsDir, DataDir: either(f.dataDir, host.DefaultDataDir),
-		Addr: either(f.addr, host.DefaultAddr), API: api, Logger: log, Level: level, LogLevel: f.logLevel,
+		Addr: either(f.addr, host.DefaultAddr), Tracing: f.tracing, API: api, Logger: log, Level: level, LogLevel: f.logLevel,
 		StartTime: p.started, Now: time.Now,
 	})
 	if err != nil {
@@ -172,7 +177,7 @@ func (p process) runLocal(ctx context.Context, f runFlags) int {
 		Modules: modules, Version: buildVersion(), CatalogHash: hash,
 		Load: bot.load, Dirs: append(bot.dirs(), named.Dirs()...),
 		Secrets: secrets.Chain{named, secrets.Env{LookupEnv: p.lookupEnv}},
-		DataDir: dataDir, Addr: f.addr,
+		DataDir: dataDir, Addr: f.addr, Tracing: f.tracing,
 		In: p.in, Out: p.out, Notes: notes, Interactive: host.IsTerminal(p.in) && isTerminal(p.out) && !f.quiet, Once: f.once,
 		Logger: host.NewLogger(p.err, host.ParseLevel(level), true), LogLevel: level, Now: time.Now,
 	})

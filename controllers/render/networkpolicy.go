@@ -39,7 +39,7 @@ func networkPolicy(in Input, ports []servedPort) *networkingv1.NetworkPolicy {
 	for _, p := range names {
 		ingress.Ports = append(ingress.Ports, tcp(p.number))
 	}
-	targets := findTargets(in.Config, in.Catalog)
+	targets := findTargets(in.Config, in.Catalog, in.Options.Tracing.Endpoint)
 	egress := []networkingv1.NetworkPolicyEgressRule{dnsRule(in.Options.DNS)}
 	egress = append(egress, apiServerRules(in.Options.APIServers)...)
 	egress = append(egress, namespaceRules(targets.namespaces)...)

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/aalis-dev/aalis-operator/runtime/kernelconfig"
+	"github.com/aalis-dev/aalis-operator/runtime/telemetry"
 )
 
 // peer is the other end of a flow: a pod of a namespace, or an address outside.
@@ -184,4 +185,33 @@ func FuzzClassify(f *testing.F) {
 			t.Errorf("classify(%q) names the namespace %q", host, namespace)
 		}
 	})
+}
+
+// TestTracing: kernels are told where to send spans, and may reach that and nothing more.
+func TestTracing(t *testing.T) {
+	in := minimal(t)
+	before, err := Render(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.Options.Tracing = telemetry.Options{Endpoint: "http://collector.monitoring.svc:4318", Ratio: 0.5}
+	after, err := Render(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := after.StatefulSet.Spec.Template.Spec.Containers[0].Args
+	if d := cmp.Diff([]string{"run", "--cluster", "--tracing-endpoint=http://collector.monitoring.svc:4318", "--tracing-ratio=0.5"}, args); d != "" {
+		t.Error(d)
+	}
+	reaches := func(o Objects, namespace string) bool {
+		for _, rule := range o.NetworkPolicy.Spec.Egress {
+			if allows(t, rule.To, rule.Ports, peer{namespace: namespace}, corev1.ProtocolTCP, 4318) {
+				return true
+			}
+		}
+		return false
+	}
+	if reaches(before, "monitoring") || !reaches(after, "monitoring") || reaches(after, "team-b") {
+		t.Errorf("reaches the collector: before %t, after %t; another namespace: %t", reaches(before, "monitoring"), reaches(after, "monitoring"), reaches(after, "team-b"))
+	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/aalis-dev/aalis-operator/api/v1alpha1"
 	"github.com/aalis-dev/aalis-operator/runtime/catalog"
 	"github.com/aalis-dev/aalis-operator/runtime/kernelconfig"
+	"github.com/aalis-dev/aalis-operator/runtime/telemetry"
 )
 
 // Options are the operator's own settings.
@@ -28,6 +29,8 @@ type Options struct {
 	AllowedImages []string
 	// APIServers are the addresses of the Kubernetes API server that pods may reach.
 	APIServers []netip.AddrPort
+	// Tracing is where the kernels send spans, if anywhere.
+	Tracing telemetry.Options
 	// DNS are addresses of name servers outside the cluster's pods, such as a node-local cache. The pods of the
 	// namespace kube-system are always allowed on port 53.
 	DNS []netip.Prefix

@@ -84,12 +84,13 @@ func podSpec(in Input, image string, ports []servedPort) corev1.PodSpec {
 			FSGroupChangePolicy: groupChange(instance),
 			SeccompProfile:      &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 		},
-		Containers: []corev1.Container{container(instance, image, ports, len(in.Config.MountedSecrets()) > 0)},
+		Containers: []corev1.Container{container(in, image, ports)},
 		Volumes:    volumes(instance, in.Config.MountedSecrets()),
 	}
 }
 
-func container(in *v1alpha1.AgentInstance, image string, ports []servedPort, secrets bool) corev1.Container {
+func container(input Input, image string, ports []servedPort) corev1.Container {
+	in, secrets := input.Instance, len(input.Config.MountedSecrets()) > 0
 	no, yes := false, true
 	resources := resourcesOf(in)
 	c := corev1.Container{
@@ -97,7 +98,7 @@ func container(in *v1alpha1.AgentInstance, image string, ports []servedPort, sec
 		Image:           image,
 		ImagePullPolicy: corev1.PullIfNotPresent,
 		Command:         []string{"/aalis"},
-		Args:            []string{"run", "--cluster"},
+		Args:            append([]string{"run", "--cluster"}, input.Options.Tracing.Args()...),
 		Env:             environment(in, resources),
 		Resources:       resources,
 		SecurityContext: &corev1.SecurityContext{

@@ -27,8 +27,24 @@ type targets struct {
 }
 
 // findTargets reads every URL in the configs of the plugins that are not disabled, defaults included.
-func findTargets(config kernelconfig.Config, cat catalog.Catalog) targets {
+func findTargets(config kernelconfig.Config, cat catalog.Catalog, more ...string) targets {
 	namespaces, ports := map[string]bool{}, map[int32]bool{}
+	visit := func(u *url.URL) {
+		port, ok := portNumber(u)
+		if !ok {
+			return
+		}
+		ns, inCluster, public := classify(u.Hostname(), config.Namespace)
+		if inCluster {
+			namespaces[ns] = true
+		}
+		if public {
+			ports[port] = true
+		}
+	}
+	for _, address := range more {
+		eachURL(address, visit)
+	}
 	for _, p := range config.Plugins {
 		if p.Disabled {
 			continue
@@ -37,19 +53,7 @@ func findTargets(config kernelconfig.Config, cat catalog.Catalog) targets {
 		if module, ok := cat.Lookup(p.Module); ok {
 			settings = module.Config.WithDefaults(p.Config)
 		}
-		eachURL(settings, func(u *url.URL) {
-			port, ok := portNumber(u)
-			if !ok {
-				return
-			}
-			ns, inCluster, public := classify(u.Hostname(), config.Namespace)
-			if inCluster {
-				namespaces[ns] = true
-			}
-			if public {
-				ports[port] = true
-			}
-		})
+		eachURL(settings, visit)
 	}
 	if len(ports) == 0 {
 		ports[httpsPort] = true

@@ -93,10 +93,13 @@ func (r *Runner) notReady(cur, good *kernelconfig.Delivery) {
 
 // try applies one delivery and tells whether it runs now.
 func (r *Runner) try(ctx context.Context, d kernelconfig.Delivery, received time.Time, result metrics.Result) bool {
-	c, err := d.Unpack()
-	if err == nil {
-		err = r.apply(ctx, c)
-	}
+	err := r.applyTraced(ctx, d, result, func(ctx context.Context) error {
+		c, err := d.Unpack()
+		if err != nil {
+			return err
+		}
+		return r.apply(ctx, c)
+	})
 	if ctx.Err() != nil && err != nil {
 		return false
 	}

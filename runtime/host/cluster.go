@@ -52,6 +52,8 @@ type ClusterOptions struct {
 	ConfigDir, SecretsDir, DataDir string
 	// Addr serves probes and metrics.
 	Addr string
+	// Tracing says where spans go, if anywhere. The bot's names in it are filled in.
+	Tracing TracingOptions
 	// API is how to reach the Kubernetes API.
 	API    kube.Config
 	Logger *slog.Logger
@@ -93,6 +95,12 @@ func RunCluster(ctx context.Context, o ClusterOptions) error {
 	meter := metrics.New(metrics.Options{
 		Agent: o.Instance, Namespace: o.Namespace, Version: o.Version, CatalogHash: o.CatalogHash,
 	})
+	o.Tracing.Agent, o.Tracing.Namespace, o.Tracing.Pod, o.Tracing.Version = o.Instance, o.Namespace, o.PodName, o.Version
+	tracer, attach, stopTracing, err := startTracing(ctx, o.Tracing, o.Logger, o.Now)
+	if err != nil {
+		return err
+	}
+	defer stopTracing()
 	ack := kube.NewAcknowledger(kube.AcknowledgerOptions{
 		Client: client, Namespace: o.Namespace, Name: o.PodName, Logger: o.Logger,
 		Identity: kube.Identity{PodUID: o.PodUID, StartTime: o.StartTime, Version: o.Version, CatalogHash: o.CatalogHash},
@@ -100,8 +108,8 @@ func RunCluster(ctx context.Context, o ClusterOptions) error {
 	r := NewRunner(RunnerOptions{
 		Modules: o.Modules, Secrets: secrets.Dir(o.SecretsDir), LogLevel: o.LogLevel, Logger: o.Logger, Level: o.Level,
 		Settings: identitySettings(o.Cluster, o.Namespace, o.InstanceUID),
-		Metrics:  meter, Now: o.Now, Version: o.Version, DataDir: o.DataDir,
-		Attach:  []func(*kernel.Context){meter.Attach},
+		Metrics:  meter, Tracer: tracer, Now: o.Now, Version: o.Version, DataDir: o.DataDir,
+		Attach:  append(attach, meter.Attach),
 		Changed: func(s report.Snapshot) { ack.Set(s) },
 	})
 	watch, err := filewatch.New([]string{o.SecretsDir}, filewatch.Options{

@@ -69,6 +69,8 @@ type LocalOptions struct {
 	DataDir string
 	// Addr serves probes and metrics unless empty.
 	Addr string
+	// Tracing says where spans go, if anywhere. The bot's names in it are filled in.
+	Tracing TracingOptions
 	// In and Out are the conversation, Notes what else there is to say.
 	In         io.Reader
 	Out, Notes io.Writer
@@ -121,11 +123,17 @@ func RunLocal(ctx context.Context, o LocalOptions) error {
 	meter := metrics.New(metrics.Options{
 		Agent: first.Config.Name, Namespace: first.Config.Namespace, Version: o.Version, CatalogHash: o.CatalogHash,
 	})
+	o.Tracing.Agent, o.Tracing.Namespace, o.Tracing.Version = first.Config.Name, first.Config.Namespace, o.Version
+	tracer, attach, stopTracing, err := startTracing(ctx, o.Tracing, o.Logger, o.Now)
+	if err != nil {
+		return err
+	}
+	defer stopTracing()
 	talk := console.New(console.Options{In: o.In, Out: o.Out, Interactive: o.Interactive && o.Once == "", Name: speaker(first.Config)})
 	l.runner = NewRunner(RunnerOptions{
 		Modules: o.Modules, Secrets: secrets.Chain{o.Secrets, l}, Settings: localSettings(first.Config), LogLevel: o.LogLevel,
-		Logger: o.Logger, Metrics: meter, Now: o.Now, Version: o.Version, DataDir: o.DataDir,
-		Attach:  []func(*kernel.Context){meter.Attach, talk.Attach},
+		Logger: o.Logger, Metrics: meter, Tracer: tracer, Now: o.Now, Version: o.Version, DataDir: o.DataDir,
+		Attach:  append(attach, meter.Attach, talk.Attach),
 		Changed: l.changed, Rejected: l.rejected,
 	})
 	if o.Addr != "" {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/aalis-dev/aalis-operator/runtime/contract/tracing"
 	"github.com/aalis-dev/aalis-operator/runtime/host/metrics"
 	"github.com/aalis-dev/aalis-operator/runtime/host/report"
 	"github.com/aalis-dev/aalis-operator/runtime/host/secrets"
@@ -38,7 +39,9 @@ type RunnerOptions struct {
 	// Level is set to the log level of the config that runs; it may be nil.
 	Level   *slog.LevelVar
 	Metrics *metrics.Metrics
-	Now     func() time.Time
+	// Tracer makes spans of what the runner does; nil if nobody traces.
+	Tracer tracing.Tracer
+	Now    func() time.Time
 	// Version and DataDir are what plugins may ask the kernel for.
 	Version, DataDir string
 	// Attach is called with the root context of a kernel before it starts.

@@ -67,12 +67,12 @@ func flooded(tb testing.TB) *Metrics {
 		case 3:
 			err = context.DeadlineExceeded
 		}
-		m.calls.done(agent.CallDone{
+		m.calls.done(context.Background(), agent.CallDone{
 			SessionID: fmt.Sprint("canary-session-", i), UserID: fmt.Sprint("canary-user-", i%1000), Provider: odd(j % 70), Model: odd(j % 90),
 			Persona: odd(j % 110), Platform: odd(j % 130), Usage: llm.Usage{PromptTokens: 1, CompletionTokens: 1, CachedPromptTokens: &n, ReasoningTokens: &n},
 			Estimated: i/4%2 == 0, Frame: verdicts[i%len(verdicts)], FirstToken: 1, Price: &llm.Price{Currency: odd(j)}, Err: err,
 		})
-		m.turns.done(agent.TurnData{Message: message.Incoming{Platform: odd(j)}, Outcome: agent.Outcome([]string{"replied", "silent", "aborted", "error", odd(i)}[i%5])})
+		m.turns.done(context.Background(), agent.TurnData{Message: message.Incoming{Platform: odd(j)}, Outcome: agent.Outcome([]string{"replied", "silent", "aborted", "error", odd(i)}[i%5])})
 		m.turns.tool(tools.Executed{Name: odd(j % 200), End: true, Failed: i%2 == 0, SessionID: fmt.Sprint("canary-session-", i)})
 		m.turns.phase(gateway.PhaseDone{Phase: phases[i%len(phases)], SessionID: fmt.Sprint("canary-session-", i)})
 		m.turns.fills(agent.TokenUsage{ContextWindow: 10, Breakdown: agent.TokenBreakdown{Injectors: map[string]int{odd(i): 1}}})
@@ -136,9 +136,9 @@ func weight(f *dto.MetricFamily, m *dto.Metric) int {
 func TestOtherIsCounted(t *testing.T) {
 	m := testMetrics()
 	for i := range 200 {
-		m.calls.done(agent.CallDone{Model: fmt.Sprint("model-", i), Usage: llm.Usage{PromptTokens: 1}})
+		m.calls.done(context.Background(), agent.CallDone{Model: fmt.Sprint("model-", i), Usage: llm.Usage{PromptTokens: 1}})
 	}
-	m.calls.done(agent.CallDone{Model: "model-3", Usage: llm.Usage{PromptTokens: 1}})
+	m.calls.done(context.Background(), agent.CallDone{Model: "model-3", Usage: llm.Usage{PromptTokens: 1}})
 	text := scrape(t, m)
 	for _, want := range []string{
 		`model="other",namespace="team-a",persona="other",platform="other",provider="other",type="prompt"} 136`,

@@ -50,21 +50,21 @@ func newCalls(f factory) *calls {
 }
 
 func (m *calls) follow(k *kernel.Context) {
-	agent.LLMCall.On(k, func(_ context.Context, c agent.CallDone) error {
-		m.done(c)
+	agent.LLMCall.On(k, func(ctx context.Context, c agent.CallDone) error {
+		m.done(ctx, c)
 		return nil
 	})
 }
 
-func (m *calls) done(c agent.CallDone) {
+func (m *calls) done(ctx context.Context, c agent.CallDone) {
 	origin, model := m.origins.values(c.Persona, c.Provider, c.Model, c.Platform), m.models.values(c.Provider, c.Model)
 	with := func(v *prometheus.CounterVec, labels []string, more ...string) prometheus.Counter {
 		return v.WithLabelValues(append(labels[:len(labels):len(labels)], more...)...)
 	}
 	with(m.requests, origin, outcome(c.Err)).Inc()
-	m.duration.WithLabelValues(model...).Observe(c.Duration.Seconds())
+	observe(ctx, m.duration.WithLabelValues(model...), c.Duration)
 	if c.FirstToken > 0 {
-		m.firstToken.WithLabelValues(model...).Observe(c.FirstToken.Seconds())
+		observe(ctx, m.firstToken.WithLabelValues(model...), c.FirstToken)
 	}
 	if o := outcome(c.Err); o == "error" || o == "timeout" {
 		with(m.failures, model, cause(c.Err)).Inc()

@@ -93,7 +93,9 @@ func (m *Metrics) kernel(f factory) {
 
 // Handler serves the metrics.
 func (m *Metrics) Handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 10 * time.Second})
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
+		MaxRequestsInFlight: 4, Timeout: 10 * time.Second, EnableOpenMetrics: true, // exemplars need that form
+	})
 }
 
 // Attach makes the metrics follow a kernel. Its context is the kernel's root.

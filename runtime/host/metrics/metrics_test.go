@@ -159,7 +159,7 @@ func TestOutcomes(t *testing.T) {
 		}
 	}
 	m := testMetrics()
-	m.turns.done(agent.TurnData{Outcome: "made up"})
+	m.turns.done(context.Background(), agent.TurnData{Outcome: "made up"})
 	if !strings.Contains(scrape(t, m), `outcome="other"`) {
 		t.Error("an unknown outcome made a label of its own")
 	}

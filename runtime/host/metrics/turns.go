@@ -53,7 +53,7 @@ func newTurns(f factory) *turns {
 
 func (m *turns) follow(k *kernel.Context) {
 	agent.TurnAfter.Use(k, func(ctx context.Context, d *agent.TurnData, next kernel.Next) error {
-		m.done(*d)
+		m.done(ctx, *d)
 		return next(ctx)
 	})
 	agent.Usage.On(k, func(_ context.Context, u agent.TokenUsage) error {
@@ -70,10 +70,10 @@ func (m *turns) follow(k *kernel.Context) {
 	})
 }
 
-func (m *turns) done(d agent.TurnData) {
+func (m *turns) done(ctx context.Context, d agent.TurnData) {
 	result := oneOf(d.Outcome, agent.Replied, agent.Silent, agent.Aborted, agent.Failed)
 	m.count.WithLabelValues(m.platforms.values(d.Message.Platform)[0], result).Inc()
-	m.duration.WithLabelValues(result).Observe(d.Duration.Seconds())
+	observe(ctx, m.duration.WithLabelValues(result), d.Duration)
 }
 
 func (m *turns) tool(e tools.Executed) {

@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/aalis-dev/aalis-operator/runtime/contract/embedding"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/llm"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/tokens"
+	"github.com/aalis-dev/aalis-operator/runtime/contract/tracing"
 	"github.com/aalis-dev/aalis-operator/runtime/kernel"
 	"github.com/aalis-dev/aalis-operator/runtime/llmhttp"
 )
@@ -94,6 +96,11 @@ func (e *embedder) Embed(ctx context.Context, text string) ([]float32, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making an embedding: %w", err)
 	}
+	var span tracing.Span
+	if tracer, ok := tracing.Of(e.k); ok {
+		ctx, span = tracer.Start(ctx, tracing.SpanEmbeddings+" "+info.ID, slog.String(tracing.Operation, tracing.SpanEmbeddings),
+			slog.String(tracing.Provider, info.Provider), slog.String(tracing.RequestModel, info.ID))
+	}
 	var out []float32
 	var told *llm.Usage
 	begun := e.k.Now()
@@ -104,7 +111,12 @@ func (e *embedder) Embed(ctx context.Context, text string) ([]float32, error) {
 		}
 		return err
 	})
-	grant.Settle(e.tell(ctx, info, counted, told, e.k.Now().Sub(begun), err))
+	usage := e.tell(ctx, info, counted, told, e.k.Now().Sub(begun), err)
+	grant.Settle(usage)
+	if span != nil {
+		span.Set(slog.Int(tracing.InputTokens, usage.PromptTokens))
+		span.End(err)
+	}
 	return out, err
 }
 

@@ -70,8 +70,8 @@ func (t *turn) call(
 		if err != nil {
 			return nil, err
 		}
-		err = c.run(ctx)
-		grant.Settle(t.tellCall(ctx, c, err))
+		usage, err := c.chat(ctx)
+		grant.Settle(usage)
 		if err == nil {
 			t.spent.add(c.usage)
 			t.segments = append(t.segments, c.segments()...)

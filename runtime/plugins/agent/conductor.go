@@ -47,7 +47,8 @@ func (a *conductor) HandleMessage(ctx context.Context, m message.Incoming) {
 		return
 	}
 	defer a.lanes.end(lane)
-	newTurn(a, m).run(ctx)
+	t := newTurn(a, m)
+	t.traced(ctx, t.run)
 }
 
 // Abort implements agent.Agent.

@@ -165,7 +165,8 @@ func (t *turn) runTool(ctx context.Context, call message.FunctionCall) (r toolRu
 	return r
 }
 
-func (t *turn) execute(ctx context.Context, name string, args map[string]any) string {
+// callTool has the registry run a tool.
+func (t *turn) callTool(ctx context.Context, name string, args map[string]any) string {
 	registry, ok := tools.Service.Get(t.a.k)
 	if !ok {
 		return tools.ErrorResult("no tool service is available")

@@ -52,7 +52,9 @@ type turn struct {
 	spent            spent
 	ended            bool // the end of the stream was told
 	settled          bool // agent:turn:after was run
-	replied          bool // the reply was sent
+	outcome          agent.Outcome
+	failure          error // why there is no reply
+	replied          bool  // the reply was sent
 }
 
 func newTurn(a *conductor, m message.Incoming) *turn {
@@ -130,6 +132,7 @@ func (t *turn) fail(ctx context.Context, err error) {
 		t.finish(ctx, agent.Replied, "")
 		return
 	}
+	t.failure = err
 	outcome, text := agent.Failed, ""
 	lang := i18n.Of(t.a.k)
 	why, none := isNoModel(err)
@@ -187,7 +190,7 @@ func (t *turn) finish(ctx context.Context, outcome agent.Outcome, reply string) 
 	if t.settled {
 		return
 	}
-	t.settled = true
+	t.settled, t.outcome = true, outcome
 	ctx, cancel := settle(ctx)
 	defer cancel()
 	data := agent.TurnData{

@@ -13,6 +13,7 @@ import (
 	spending "github.com/aalis-dev/aalis-operator/runtime/contract/budget"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/llm"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/tokens"
+	"github.com/aalis-dev/aalis-operator/runtime/contract/tracing"
 )
 
 // reply is what came of one call so far.
@@ -35,6 +36,7 @@ func (s *summarizer) call(ctx context.Context, m llm.Model, req llm.Request) (st
 	if grant.MaxCompletion < longest(info, req) {
 		req.MaxTokens = grant.MaxCompletion
 	}
+	ctx, end := tracing.Chat(ctx, s.k, info, string(agent.PurposeSummary))
 	begun := s.k.Now()
 	var r reply
 	streaming := slices.Contains(info.Capabilities, llm.CapStreaming)
@@ -50,6 +52,7 @@ func (s *summarizer) call(ctx context.Context, m llm.Model, req llm.Request) (st
 		done.Frame = ""
 	}
 	grant.Settle(done.Usage)
+	end(done.Usage, err)
 	agent.LLMCall.Emit(context.WithoutCancel(ctx), s.k, done)
 	if err != nil {
 		return "", err

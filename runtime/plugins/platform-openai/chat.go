@@ -14,6 +14,7 @@ import (
 
 	"github.com/aalis-dev/aalis-operator/runtime/contract/agent"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/message"
+	"github.com/aalis-dev/aalis-operator/runtime/contract/tracing"
 	"github.com/aalis-dev/aalis-operator/runtime/netx"
 )
 
@@ -59,7 +60,8 @@ func (s *server) chat(w http.ResponseWriter, r *http.Request, userID string) {
 		out = newSSE(w, m, req.includeUsage())
 	}
 	// Listeners may be slow, and the first events must be read while they are.
-	s.k.Go("message", func(ctx context.Context) { message.Inbound.Emit(ctx, s.k, in) })
+	parent := r.Header.Get("traceparent")
+	s.k.Go("message", func(ctx context.Context) { message.Inbound.Emit(tracing.WithParent(ctx, parent), s.k, in) })
 	s.converse(r.Context(), t, out, set.timeout)
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/aalis-dev/aalis-operator/runtime/contract/message"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/session"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/tokens"
+	"github.com/aalis-dev/aalis-operator/runtime/contract/tracing"
 	"github.com/aalis-dev/aalis-operator/runtime/i18n"
 )
 
@@ -109,6 +110,7 @@ func (m *manager) ask(ctx context.Context, in message.Incoming) (string, error) 
 	if err != nil {
 		return "", err
 	}
+	ctx, end := tracing.Chat(ctx, m.k, info, string(agent.PurposeTitle))
 	begun := m.k.Now()
 	resp, err := model.Chat(ctx, llm.Request{
 		Messages:    []message.Message{{Role: message.RoleSystem, Content: prompt}, {Role: message.RoleUser, Content: text}},
@@ -127,6 +129,7 @@ func (m *manager) ask(ctx context.Context, in message.Incoming) (string, error) 
 		done.Frame = ""
 	}
 	grant.Settle(done.Usage)
+	end(done.Usage, err)
 	agent.LLMCall.Emit(context.WithoutCancel(ctx), m.k, done)
 	return head(strings.Trim(strings.TrimSpace(resp.Content), quotationMarks), titleLength), err
 }
