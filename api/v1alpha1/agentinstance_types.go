@@ -402,6 +402,14 @@ type AgentInstanceStatus struct {
 	// +kubebuilder:validation:MaxItems=128
 	Plugins []PluginStatus `json:"plugins,omitempty"`
 
+	// budgets of the bot, as its kernel says.
+	//
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	Budgets []BudgetStatus `json:"budgets,omitempty"`
+
 	// lastRecompute is the last run of the kernel's state machine that changed something.
 	//
 	// +optional

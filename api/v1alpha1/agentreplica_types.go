@@ -75,6 +75,14 @@ type AgentReplicaStatus struct {
 	// +kubebuilder:validation:MaxItems=128
 	Plugins []PluginStatus `json:"plugins,omitempty"`
 
+	// budgets of the bot, roughly: usedPercent moves in steps of ten.
+	//
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	Budgets []BudgetStatus `json:"budgets,omitempty"`
+
 	// lastRecompute is the last run of the state machine that changed something.
 	//
 	// +optional

@@ -3,6 +3,8 @@
 
 package v1alpha1
 
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 // BudgetPeriod is how long a window of a budget is.
 //
 // +kubebuilder:validation:Enum=Hour;Day;Month
@@ -120,4 +122,59 @@ type BudgetStep struct {
 	//
 	// +optional
 	Model *ModelReference `json:"model,omitempty"`
+}
+
+// BudgetState says whether a budget refuses calls of models.
+//
+// +kubebuilder:validation:Enum=Within;Exhausted
+type BudgetState string
+
+// The states of budgets.
+const (
+	BudgetWithin    BudgetState = "Within"
+	BudgetExhausted BudgetState = "Exhausted"
+)
+
+// BudgetStatus is how a budget stands; of one that people or conversations have each, whoever used most.
+type BudgetStatus struct {
+	// name of the budget.
+	//
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	Name string `json:"name,omitempty"`
+
+	// scope of the budget.
+	//
+	// +optional
+	Scope BudgetScope `json:"scope,omitempty"`
+
+	// unit is tokens, or a currency.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Unit string `json:"unit,omitempty"`
+
+	// limit in that unit.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Limit string `json:"limit,omitempty"`
+
+	// usedPercent is how much of it is used, rounded down to tens.
+	//
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
+	UsedPercent *int32 `json:"usedPercent,omitempty"`
+
+	// state is Exhausted while calls of models are refused.
+	//
+	// +optional
+	State BudgetState `json:"state,omitempty"`
+
+	// until is when the budget begins anew.
+	//
+	// +optional
+	Until metav1.Time `json:"until,omitempty,omitzero"`
 }

@@ -12,6 +12,8 @@ const (
 	ConditionReconciling = "Reconciling"
 	// ConditionStalled is True when it cannot get there without a change by somebody.
 	ConditionStalled = "Stalled"
+	// ConditionBudgetExhausted is True while a budget of a bot refuses calls of models.
+	ConditionBudgetExhausted = "BudgetExhausted"
 	// ConditionPluginsPending is True on a bot that runs while an optional plugin waits for something.
 	ConditionPluginsPending = "PluginsPending"
 	// ConditionCatalogMismatch is True on a bot whose image ships other modules than the operator knows.
@@ -48,6 +50,7 @@ const (
 	ReasonUnsafe            = "Unsafe"
 	ReasonNotAllowed        = "NotAllowed"
 	ReasonStricterHolds     = "StricterHolds"
+	ReasonBudgetSpent       = "BudgetSpent"
 )
 
 // Labels and annotations that the operator sets.

@@ -108,6 +108,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if p.stuck != nil && after == 0 {
 		after = stuckRetry
 	}
+	if next := p.untilBudget(); next > 0 && (after == 0 || next < after) {
+		after = next
+	}
 	return ctrl.Result{RequeueAfter: after}, nil
 }
 

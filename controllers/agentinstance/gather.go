@@ -66,7 +66,7 @@ func (r *Reconciler) gather(ctx context.Context, instance *v1alpha1.AgentInstanc
 	options.APIServers = servers
 	return &pass{
 		instance: instance, input: in, options: options, delivered: slots, inputs: inputs,
-		catalogHash: r.catalogHash, onDelivery: r.Metrics.Delivered,
+		catalogHash: r.catalogHash, onDelivery: r.Metrics.Delivered, now: r.Now(),
 	}, nil
 }
 

@@ -4,6 +4,8 @@
 package agentinstance
 
 import (
+	"time"
+
 	"github.com/aalis-dev/aalis-operator/api/v1alpha1"
 	"github.com/aalis-dev/aalis-operator/controllers/compose"
 	"github.com/aalis-dev/aalis-operator/controllers/render"
@@ -18,6 +20,7 @@ type pass struct {
 	options     render.Options
 	catalogHash string
 	onDelivery  func(result string)
+	now         time.Time
 
 	// composed is what the declared objects amount to.
 	composed compose.Result

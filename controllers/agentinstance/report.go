@@ -90,6 +90,7 @@ func (p *pass) fill(status *v1alpha1.AgentInstanceStatus, v verdict) {
 	}
 	status.PendingChange = p.pendingChange(status, v)
 	shared.SetSummary(&status.Conditions, generation, v.Summary)
+	p.fillBudgets(status)
 	p.fillPluginsPending(status)
 	p.fillCatalogMismatch(status)
 	p.fillPins(status)

@@ -6,13 +6,16 @@ package host
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/aalis-dev/aalis-operator/runtime/contract/agent"
+	"github.com/aalis-dev/aalis-operator/runtime/contract/budget"
 	"github.com/aalis-dev/aalis-operator/runtime/contract/llm"
 	"github.com/aalis-dev/aalis-operator/runtime/host/report"
 	"github.com/aalis-dev/aalis-operator/runtime/host/secrets"
 	"github.com/aalis-dev/aalis-operator/runtime/kernel"
+	"github.com/aalis-dev/aalis-operator/runtime/money"
 	"github.com/aalis-dev/aalis-operator/runtime/recompute"
 )
 
@@ -42,6 +45,29 @@ func (r *Runner) observe(root *kernel.Context) {
 	kernel.EventServiceRegistered.On(root, models)
 	kernel.EventServiceUnregistered.On(root, models)
 	kernel.EventServicePreferenceChanged.On(root, models)
+	budget.Moved.On(root, func(context.Context, struct{}) error {
+		poke(r.dirty)
+		return nil
+	})
+}
+
+// budgets says how the budgets stand, to a tenth.
+func budgets(root *kernel.Context) []report.Budget {
+	keeper, ok := budget.Service.Get(root)
+	if !ok {
+		return nil
+	}
+	var out []report.Budget
+	for _, s := range keeper.Standings() {
+		limit := strconv.FormatInt(s.Limit, 10)
+		if s.Unit != budget.Tokens {
+			limit = money.Format(s.Limit)
+		}
+		out = append(out, report.Budget{
+			Name: s.Name, Scope: s.Scope, Unit: s.Unit, Limit: limit, Percent: s.Percent() / 10 * 10, Exhausted: s.Exhausted, Until: s.Until,
+		})
+	}
+	return out
 }
 
 // publish makes the report anew and hands it over.
@@ -51,6 +77,7 @@ func (r *Runner) publish() {
 		s.Plugins = r.plugins()
 		s.Recompute = recomputeOf(r.remember(r.app.LastRecompute()))
 		s.Model, s.ModelMessage = defaultModel(r.app.Root())
+		s.Budgets = budgets(r.app.Root())
 	}
 	r.mu.Lock()
 	s.Applied, s.Rejected = r.applied, r.rejected

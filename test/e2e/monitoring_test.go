@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"github.com/aalis-dev/aalis-operator/api/v1alpha1"
 	"github.com/aalis-dev/aalis-operator/test/harness"
 )
@@ -86,6 +88,10 @@ func TestMonitoring(t *testing.T) {
 		t.Fatal("the budget did not stop the loop")
 	}
 	alert("AalisBudgetExhausted")
+	_, err = cluster.Until(ctx, ns, b.name, func(in *v1alpha1.AgentInstance) bool {
+		return meta.IsStatusConditionTrue(in.Status.Conditions, v1alpha1.ConditionBudgetExhausted) && harness.IsReady(in)
+	})
+	must(t, err)
 	dashboardsHaveData(ctx, t, prom)
 	names, err := prom.Alerts(ctx, nil)
 	must(t, err)

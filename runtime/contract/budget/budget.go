@@ -75,6 +75,9 @@ type Steps struct {
 	ReadOnlyTools bool
 }
 
+// Tokens is the unit of what is counted in tokens.
+const Tokens = "tokens"
+
 // Standing is how a budget stands; of one that counts people or conversations apart, whoever spent most.
 type Standing struct {
 	Name, Scope string
@@ -84,6 +87,20 @@ type Standing struct {
 	Limit, Used, Reserved int64
 	// Until is the end of the window.
 	Until time.Time
+	// Exhausted tells that a call was refused in the window because too little is left.
+	Exhausted bool
+}
+
+// Moved is the event of a budget whose Standing has changed enough to be told: by a tenth of the limit, or by being exhausted.
+var Moved = kernel.NewEvent[struct{}]("budget:moved")
+
+// Percent of the limit that is used and reserved, rounded down; 100 of one that allows nothing, and never more.
+func (s Standing) Percent() int {
+	spent := s.Used + s.Reserved
+	if s.Limit <= 0 || spent >= s.Limit || spent < 0 {
+		return 100
+	}
+	return int(float64(spent) / float64(s.Limit) * 100)
 }
 
 // Keeper keeps a bot within its budgets. Its methods may be called concurrently.

@@ -15,6 +15,7 @@ import (
 // The bounds of the API, in characters and items.
 const (
 	maxPlugins        = 128
+	maxBudgets        = 16
 	maxID             = 253
 	maxPluginMessage  = 256
 	maxModel          = 512
@@ -61,6 +62,16 @@ func statusOf(id Identity, s report.Snapshot) aalisv1alpha1.AgentReplicaStatus {
 	for _, p := range s.Plugins[:min(len(s.Plugins), maxPlugins)] {
 		out.Plugins = append(out.Plugins, aalisv1alpha1.PluginStatus{
 			ID: report.Cut(p.ID, maxID), State: aalisv1alpha1.State(p.State), Message: report.Cut(p.Message, maxPluginMessage),
+		})
+	}
+	for _, b := range s.Budgets[:min(len(s.Budgets), maxBudgets)] {
+		percent, state := int32(min(max(b.Percent, 0), 100)), aalisv1alpha1.BudgetWithin
+		if b.Exhausted {
+			state = aalisv1alpha1.BudgetExhausted
+		}
+		out.Budgets = append(out.Budgets, aalisv1alpha1.BudgetStatus{
+			Name: report.Cut(b.Name, maxShort), Scope: aalisv1alpha1.BudgetScope(b.Scope), Unit: report.Cut(b.Unit, maxShort),
+			Limit: report.Cut(b.Limit, maxShort), UsedPercent: &percent, State: state, Until: metav1.NewTime(b.Until.UTC().Truncate(timeUnit)),
 		})
 	}
 	if r := s.Recompute; r != nil {

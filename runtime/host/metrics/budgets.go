@@ -74,7 +74,7 @@ func (b *budgets) Collect(out chan<- prometheus.Metric) {
 		// A counter that begins with its first refusal would hide that from increase().
 		b.refusals.WithLabelValues(b.names.values(s.Name, string(budget.Spent))...)
 		unit := func(n int64) float64 {
-			if s.Unit == "tokens" {
+			if s.Unit == budget.Tokens {
 				return float64(n)
 			}
 			return float64(n) / llm.NanosPerUnit

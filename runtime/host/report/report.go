@@ -24,6 +24,20 @@ type Snapshot struct {
 	Plugins []Plugin
 	// Recompute is the last run of the state machine that changed something; nil before the first.
 	Recompute *Recompute
+	// Budgets sorted by Name.
+	Budgets []Budget
+}
+
+// Budget is how a budget stands, roughly: a report is not made anew for every call of a model.
+type Budget struct {
+	Name, Scope, Unit string
+	// Limit as people write it, in Unit.
+	Limit string
+	// Percent that is used, rounded down to tens.
+	Percent int
+	// Exhausted tells that calls are refused until Until.
+	Exhausted bool
+	Until     time.Time
 }
 
 // Applied is a revision that runs.

@@ -450,3 +450,29 @@ func TestManyAtOnce(t *testing.T) {
 		t.Errorf("stored is %+v, spent %d", again.keep.Standings(), spent.Load())
 	}
 }
+
+// TestMovedIsTold: who reports how budgets stand is told of each tenth and of the end, and not of every call.
+func TestMovedIsTold(t *testing.T) {
+	b := start(t, newShelf(), tokens("day", "", 1000)).ready()
+	var told atomic.Int64
+	contract.Moved.On(b.Root(), func(context.Context, struct{}) error {
+		told.Add(1)
+		return nil
+	})
+	for range 99 {
+		b.reserve(call("ann", 1, 0)).Settle(used(10, 0))
+	}
+	if n := told.Load(); n != 10 {
+		t.Errorf("told %d times of 99 calls, want once a tenth", n)
+	}
+	for range 3 {
+		b.refused(call("ann", 1000, 0), contract.Spent, "day")
+	}
+	if s := b.keep.Standings()[0]; told.Load() != 11 || !s.Exhausted || s.Percent() != 99 {
+		t.Errorf("told %d times, %+v", told.Load(), s)
+	}
+	b.Clock.Advance(24 * time.Hour)
+	if s := b.keep.Standings()[0]; s.Exhausted || s.Percent() != 0 {
+		t.Errorf("in the next window %+v", s)
+	}
+}

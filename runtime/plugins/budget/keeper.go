@@ -34,6 +34,7 @@ type keeper struct {
 	swept  time.Time
 	warned map[budget.Key]int64 // the start of the window of which owners were told
 	due    []warning            // of which they were not told yet
+	shown  map[string]shown     // what was told of each limit, by its name
 
 	backend memory.Backend // nil if there is none
 	loaded  bool           // what was stored has been read, once
@@ -44,7 +45,7 @@ type keeper struct {
 }
 
 func newKeeper(k *kernel.Context) *keeper {
-	return &keeper{k: k, ledger: budget.NewLedger(), warned: map[budget.Key]int64{}, dirty: map[budget.Key]bool{},
+	return &keeper{k: k, ledger: budget.NewLedger(), warned: map[budget.Key]int64{}, shown: map[string]shown{}, dirty: map[budget.Key]bool{},
 		gone: map[budget.Key]bool{}, swept: k.Now()}
 }
 
@@ -59,7 +60,8 @@ func (b *keeper) take(_ context.Context, declared []kernelconfig.Budget, _ bool)
 		return
 	}
 	slices.SortFunc(limits, func(a, o budget.Limit) int { return strings.Compare(a.Name, o.Name) })
-	b.limits, b.unfit = limits, false
+	b.limits, b.unfit, b.shown = limits, false, map[string]shown{}
+	b.k.Go("budgets moved", func(ctx context.Context) { contract.Moved.Emit(ctx, b.k, struct{}{}) })
 }
 
 // subject is the account of a limit that a call counts against; false if it counts against none, because nobody knows whose
@@ -98,6 +100,9 @@ func (b *keeper) Reserve(ctx context.Context, c contract.Call) (*contract.Grant,
 		b.k.Logger().Info("Refused a call of a model", "reason", refused.Reason, "budget", refused.Budget, "model", refused.Model,
 			"sessionId", c.SessionID)
 		contract.Refused.Emit(context.WithoutCancel(ctx), b.k, *refused)
+		if refused.Reason == contract.Spent && b.exhaust(*refused) {
+			contract.Moved.Emit(context.WithoutCancel(ctx), b.k, struct{}{})
+		}
 		return nil, refused
 	}
 	grant := &contract.Grant{MaxCompletion: completion}
@@ -187,13 +192,18 @@ func worth(limit budget.Limit, model llm.Info, u llm.Usage) int64 {
 func (b *keeper) settle(ctx context.Context, holds []hold, model llm.Info, used llm.Usage) {
 	b.mu.Lock()
 	now := b.k.Now()
+	moved := false
 	for _, h := range holds {
 		b.ledger.Settle(h.key, h.limit, h.amount, worth(h.limit, model, used), now)
 		b.dirty[h.key] = true
 		b.note(h.limit, h.key, now)
+		moved = b.moved(h.limit, h.key, now) || moved
 	}
 	b.mu.Unlock()
 	b.flush(ctx)
+	if moved {
+		contract.Moved.Emit(ctx, b.k, struct{}{})
+	}
 }
 
 // Steps implements contract.Keeper. Of several that ask for another model the one furthest used holds.
@@ -234,7 +244,7 @@ func (b *keeper) Standings() []contract.Standing {
 		s := b.ledger.Most(limit, now)
 		out = append(out, contract.Standing{
 			Name: limit.Name, Scope: string(limit.Scope), Unit: limit.Unit(), Limit: limit.Amount, Used: s.Used, Reserved: s.Reserved,
-			Until: s.End,
+			Until: s.End, Exhausted: b.shown[limit.Name].exhausted && b.shown[limit.Name].until.Equal(s.End),
 		})
 	}
 	return out
