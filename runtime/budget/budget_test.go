@@ -262,3 +262,18 @@ func TestRead(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// BenchmarkMost is what a scrape costs of a budget that very many people have.
+func BenchmarkMost(b *testing.B) {
+	l, limit := NewLedger(), day(1000)
+	limit.Scope = User
+	for i := range MaxSubjects {
+		key := l.Reserve(limit, fmt.Sprint("user", i), 1, noon)
+		l.Settle(key, limit, 1, int64(i%900), noon)
+	}
+	for b.Loop() {
+		if l.Most(limit, noon).Used != 899 {
+			b.Fatal("not the most")
+		}
+	}
+}

@@ -140,15 +140,27 @@ func (l *Ledger) Most(limit Limit, now time.Time) Standing {
 	if limit.Scope == Bot {
 		return most
 	}
+	// The window is that of the moment for all: there may be many accounts, and a scrape asks for this.
+	start, _ := limit.Per.Window(now, limit.Zone)
+	var best *account
+	spent := most.Spent()
 	for key, at := range l.accounts {
-		if key.Limit == limit.Name && key.Unit == limit.Unit() && key.Subject != "" {
-			a := *at
-			if s := standing(&a, limit, now); s.Spent() > most.Spent() {
-				most = s
-			}
+		if key.Limit != limit.Name || key.Unit != limit.Unit() || key.Subject == "" {
+			continue
+		}
+		n := at.reserved
+		if at.Start >= start.Unix() {
+			n = add(n, at.Used)
+		}
+		if n > spent {
+			best, spent = at, n
 		}
 	}
-	return most
+	if best == nil {
+		return most
+	}
+	a := *best
+	return standing(&a, limit, now)
 }
 
 func standing(a *account, limit Limit, now time.Time) Standing {

@@ -119,7 +119,7 @@ func RunCluster(ctx context.Context, o ClusterOptions) error {
 		return err
 	}
 	defer watch.Close()
-	bound, stop, err := serve(o.Addr, newHandler(r.Ready, meter.Handler()), o.Logger)
+	bound, stop, err := serve(o.Addr, newHandler(r.Ready, meter.Handler(), r.serveUsage(o.Namespace)), o.Logger)
 	if err != nil {
 		return err
 	}

@@ -137,7 +137,7 @@ func RunLocal(ctx context.Context, o LocalOptions) error {
 		Changed: l.changed, Rejected: l.rejected,
 	})
 	if o.Addr != "" {
-		bound, stop, err := serve(o.Addr, newHandler(l.runner.Ready, meter.Handler()), o.Logger)
+		bound, stop, err := serve(o.Addr, newHandler(l.runner.Ready, meter.Handler(), l.runner.serveUsage(first.Config.Namespace)), o.Logger)
 		if err != nil {
 			return err
 		}

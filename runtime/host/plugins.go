@@ -30,6 +30,7 @@ import (
 	toolsearch "github.com/aalis-dev/aalis-operator/runtime/plugins/tool-search"
 	"github.com/aalis-dev/aalis-operator/runtime/plugins/tools"
 	triggerpolicy "github.com/aalis-dev/aalis-operator/runtime/plugins/trigger-policy"
+	"github.com/aalis-dev/aalis-operator/runtime/plugins/usage"
 )
 
 // Modules lists the shipped modules, sorted by name. This is the one place where a plugin is added.
@@ -60,5 +61,6 @@ func Modules() []kernel.Module {
 		toolsearch.Plugin,
 		tools.Plugin,
 		triggerpolicy.Plugin,
+		usage.Plugin,
 	}
 }

@@ -23,8 +23,8 @@ const (
 	httpStopTimeout   = 2 * time.Second
 )
 
-// newHandler serves /livez, /readyz and /metrics.
-func newHandler(ready func() (bool, string), metrics http.Handler) http.Handler {
+// newHandler serves /livez, /readyz, /metrics and /usage.
+func newHandler(ready func() (bool, string), metrics, usage http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
@@ -35,6 +35,7 @@ func newHandler(ready func() (bool, string), metrics http.Handler) http.Handler 
 		answer(w, http.StatusOK, "ok")
 	})
 	mux.Handle("GET /metrics", metrics)
+	mux.Handle("GET /usage", usage)
 	return mux
 }
 

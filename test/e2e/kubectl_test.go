@@ -6,6 +6,7 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -54,6 +55,15 @@ func TestKubectlAalis(t *testing.T) {
 	_, err = cluster.Until(ctx, ns, b.name, harness.IsReady)
 	must(t, err)
 	t.Logf("explain says\n%s", kubectlAalis(ctx, t, 0, "explain", b.name, "-n", ns))
+
+	_, err = cluster.Ask(ctx, ns, b.name, "one", "hello", io.Discard)
+	must(t, err)
+	said = kubectlAalis(ctx, t, 0, "usage", "-n", ns, "--by", "agent,persona,model", "--over", "hour")
+	for _, want := range []string{"HOUR (UTC)", "hello", "night-owl", "gpt-4o-mini", "PROMPT"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("usage has no %q:\n%s", want, said)
+		}
+	}
 
 	log := kubectlAalis(ctx, t, 0, "logs", b.name, "-n", ns, "--replica", "0")
 	if strings.TrimSpace(log) == "" {

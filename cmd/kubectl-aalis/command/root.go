@@ -31,7 +31,7 @@ func New(streams genericiooptions.IOStreams, version string) *cobra.Command {
 	flags.AddFlags(root.PersistentFlags())
 	t := tools{flags: flags, streams: streams, version: version, now: time.Now}
 	root.AddCommand(
-		newChat(flags, streams), newStatus(t), newExplain(t), newReplicas(t), newLogs(t), newReload(t),
+		newChat(flags, streams), newStatus(t), newExplain(t), newReplicas(t), newUsage(t), newLogs(t), newReload(t),
 		newDiff(t), newRender(t), newRollback(t), newImport(t), newAuthority(t),
 	)
 	return root

@@ -12,17 +12,18 @@ const (
 	NamespaceJobs      = "jobs"      // dynamic jobs of the scheduler
 	NamespaceOverlay   = "overlay"   // settings laid over the declared config
 	NamespaceSessions  = "sessions"  // the tree of sessions and their overrides
+	NamespaceUsage     = "usage"     // what calls of models took, by hour and day
 )
 
 // StateNamespaces lists the namespaces that no clearing touches, sorted.
 func StateNamespaces() []string {
-	return []string{NamespaceAuthority, NamespaceBudget, NamespaceFlow, NamespaceJobs, NamespaceOverlay, NamespaceSessions}
+	return []string{NamespaceAuthority, NamespaceBudget, NamespaceFlow, NamespaceJobs, NamespaceOverlay, NamespaceSessions, NamespaceUsage}
 }
 
 // IsState tells whether a namespace holds state that no clearing touches.
 func IsState(namespace string) bool {
 	switch namespace {
-	case NamespaceAuthority, NamespaceBudget, NamespaceFlow, NamespaceJobs, NamespaceOverlay, NamespaceSessions:
+	case NamespaceAuthority, NamespaceBudget, NamespaceFlow, NamespaceJobs, NamespaceOverlay, NamespaceSessions, NamespaceUsage:
 		return true
 	default:
 		return false

@@ -109,7 +109,7 @@ func (b *keeper) Reserve(ctx context.Context, c contract.Call) (*contract.Grant,
 	if len(holds) == 0 {
 		return grant, nil
 	}
-	b.flush(ctx)
+	b.flush(context.WithoutCancel(ctx)) // what is reserved is to be stored whatever becomes of the turn
 	grant.Settler = func(used llm.Usage) { b.settle(context.WithoutCancel(ctx), holds, c.Model, used) }
 	return grant, nil
 }
