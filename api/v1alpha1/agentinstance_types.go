@@ -91,6 +91,13 @@ type AgentInstanceSpec struct {
 	// +kubebuilder:validation:MaxItems=64
 	Plugins []InstancePlugin `json:"plugins,omitempty"`
 
+	// pluginSelector adds the Plugins of this namespace that it selects by their labels, as if plugins listed them. What plugins
+	// lists itself goes before: an entry of the same name, also one that is Disabled, is the one that holds. With those
+	// listed there may be 64 in all. An empty selector selects every Plugin.
+	//
+	// +optional
+	PluginSelector *metav1.LabelSelector `json:"pluginSelector,omitempty"`
+
 	// budgets limit what the bot spends on models, by name. What a call may take at most is reserved before it is made, so
 	// that a budget holds within a turn too.
 	//

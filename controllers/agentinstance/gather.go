@@ -82,7 +82,10 @@ func (r *Reconciler) gatherPlugins(ctx context.Context, in *compose.Input) error
 			in.Plugins = append(in.Plugins, plugin)
 		}
 	}
-	return nil
+	// One more than there may be, so that composing says that there are too many.
+	selected, err := shared.SelectedPlugins(ctx, r.Cache, in.Instance, compose.MaxPlugins+1)
+	in.Plugins = append(in.Plugins, selected...)
+	return err
 }
 
 // gatherPersonas takes the Personas that the instance refers to. Only if one is not there all are listed, so that the

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/aalis-dev/aalis-operator/api/v1alpha1"
+	"github.com/aalis-dev/aalis-operator/controllers/compose"
 	"github.com/aalis-dev/aalis-operator/controllers/plan"
 	"github.com/aalis-dev/aalis-operator/runtime/catalog"
 	"github.com/aalis-dev/aalis-operator/runtime/kernelconfig"
@@ -53,6 +54,11 @@ func (p *pass) listed() map[string]bool {
 		modules[p.input.Plugins[i].Name] = p.input.Plugins[i].Spec.Module
 	}
 	out := map[string]bool{}
+	for _, selected := range compose.SelectedPlugins(p.instance, p.input.Plugins) {
+		if module, ok := p.input.Catalog.Lookup(selected.Spec.Module); ok {
+			out[module.Name] = true
+		}
+	}
 	for _, entry := range p.instance.Spec.Plugins {
 		name := entry.Module
 		if name == "" {

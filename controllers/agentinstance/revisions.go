@@ -114,12 +114,18 @@ func (r *Reconciler) usersOfRevision(ctx context.Context, obj client.Object) []r
 	if owner == nil {
 		return nil
 	}
-	index := map[string]string{v1alpha1.KindPersona: shared.IndexPersona, v1alpha1.KindPlugin: shared.IndexPlugin}[owner.Kind]
-	if index == "" {
-		return nil
+	switch owner.Kind {
+	case v1alpha1.KindPersona:
+		users, err := shared.InstancesByIndex(ctx, r.Cache, obj.GetNamespace(), shared.IndexPersona, owner.Name)
+		return requests(ctx, users, err)
+	case v1alpha1.KindPlugin:
+		p := &v1alpha1.Plugin{}
+		if err := r.Cache.Get(ctx, client.ObjectKey{Namespace: obj.GetNamespace(), Name: owner.Name}, p); err != nil {
+			return nil // it is gone, or comes and brings its users
+		}
+		return r.usersOfPlugin(ctx, p)
 	}
-	users, err := shared.InstancesByIndex(ctx, r.Cache, obj.GetNamespace(), index, owner.Name)
-	return requests(ctx, users, err)
+	return nil
 }
 
 // recordedLater lets through what happens to revisions while the operator runs; at its start every bot is looked at anyway.

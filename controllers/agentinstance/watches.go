@@ -35,7 +35,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	pod.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
 	b := ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.AgentInstance{}, builder.WithPredicates(shared.DeclarationChanged())).
-		Watches(&v1alpha1.Plugin{}, handler.EnqueueRequestsFromMapFunc(r.usersOf(shared.IndexPlugin)),
+		Watches(&v1alpha1.Plugin{}, handler.EnqueueRequestsFromMapFunc(r.usersOfPlugin),
 			builder.WithPredicates(predicate.Or(shared.DeclarationChanged(), rolloutMoved()))).
 		Watches(&v1alpha1.Persona{}, handler.EnqueueRequestsFromMapFunc(r.usersOf(shared.IndexPersona)),
 			builder.WithPredicates(predicate.Or(shared.DeclarationChanged(), rolloutMoved()))).
@@ -87,6 +87,16 @@ func (r *Reconciler) usersOf(index string) handler.MapFunc {
 		users, err := shared.InstancesByIndex(ctx, r.Cache, obj.GetNamespace(), index, obj.GetName())
 		return requests(ctx, users, err)
 	}
+}
+
+// usersOfPlugin maps a Plugin to the bots that list or select it.
+func (r *Reconciler) usersOfPlugin(ctx context.Context, obj client.Object) []reconcile.Request {
+	p, ok := obj.(*v1alpha1.Plugin)
+	if !ok {
+		return nil
+	}
+	users, err := shared.PluginUsers(ctx, r.Cache, p)
+	return requests(ctx, users, err)
 }
 
 func (r *Reconciler) selectedByPreference(ctx context.Context, obj client.Object) []reconcile.Request {

@@ -40,6 +40,7 @@ func (c *composer) composePlugins() {
 	for _, p := range c.instance.Spec.Plugins {
 		c.addListed(p)
 	}
+	c.addSelected()
 	for _, m := range c.in.Catalog.Modules {
 		wanted := m.OnByDefault && !c.otherStorage(m.Name, storage) || m.Name == storage
 		if m.Reusable || !wanted || c.byID(m.Name) != nil {
@@ -86,6 +87,11 @@ func (c *composer) addListed(p v1alpha1.InstancePlugin) {
 		c.entries = append(c.entries, e)
 		return
 	}
+	c.addObject(e, found)
+}
+
+// addObject adds an entry that a Plugin object configures.
+func (c *composer) addObject(e entry, found v1alpha1.Plugin) {
 	found, revision, ok := c.revisedPlugin(found)
 	if !ok {
 		e.absent = true

@@ -33,7 +33,17 @@ func SetupWithManager(mgr ctrl.Manager, cat catalog.Catalog, opts shared.UsedOpt
 		PluginID:  func(p *v1alpha1.Plugin) string { return instanceID(cat, p) },
 		Finalizer: true,
 	}
-	declared := func(_ context.Context, in *v1alpha1.AgentInstance) []string { return shared.PluginNames(in) }
+	declared := func(ctx context.Context, in *v1alpha1.AgentInstance) []string {
+		names := shared.PluginNames(in)
+		selected, err := shared.SelectedPlugins(ctx, opts.Cache, in, compose.MaxPlugins)
+		if err != nil { // only before the cache has synced, and then every Plugin is looked at anyway
+			return names
+		}
+		for i := range selected {
+			names = append(names, selected[i].Name)
+		}
+		return names
+	}
 	return shared.NewUsedReconciler(kind, opts).SetupWithManager(mgr, declared)
 }
 
@@ -48,7 +58,7 @@ func status(p *v1alpha1.Plugin) shared.StatusFields {
 }
 
 func users(ctx context.Context, cache client.Reader, p *v1alpha1.Plugin) ([]v1alpha1.AgentInstance, error) {
-	return shared.InstancesByIndex(ctx, cache, p.Namespace, shared.IndexPlugin, p.Name)
+	return shared.PluginUsers(ctx, cache, p)
 }
 
 // instanceID is the id that a Plugin has in kernels; empty for a module that the catalog does not have.

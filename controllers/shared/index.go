@@ -21,6 +21,10 @@ const (
 	IndexPlugin = "spec.plugins.name"
 	// IndexPersona indexes by the names of the Personas that spec.personaRef and spec.personas refer to.
 	IndexPersona = "spec.personas.name"
+	// IndexSelects finds, by the value Selecting, those that select Plugins by labels.
+	IndexSelects = "spec.pluginSelector"
+	// Selecting is the only value of IndexSelects.
+	Selecting = "true"
 )
 
 // SetupIndexes adds the indexes to the cache. It is called once, before the cache starts.
@@ -28,6 +32,12 @@ func SetupIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 	for field, keys := range map[string]func(*v1alpha1.AgentInstance) []string{
 		IndexPlugin:  PluginNames,
 		IndexPersona: PersonaNames,
+		IndexSelects: func(in *v1alpha1.AgentInstance) []string {
+			if in.Spec.PluginSelector == nil {
+				return nil
+			}
+			return []string{Selecting}
+		},
 	} {
 		err := indexer.IndexField(ctx, &v1alpha1.AgentInstance{}, field, func(o client.Object) []string {
 			in, ok := o.(*v1alpha1.AgentInstance)
