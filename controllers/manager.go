@@ -188,7 +188,7 @@ func setup(ctx context.Context, mgr manager.Manager, opts Options) error {
 		return err
 	}
 	used := shared.UsedOptions{
-		Client: mgr.GetClient(), Cache: mgr.GetCache(), Metrics: metrics, Recorder: recorder, Now: opts.Now,
+		Client: mgr.GetClient(), Cache: mgr.GetCache(), Live: mgr.GetAPIReader(), Metrics: metrics, Recorder: recorder, Now: opts.Now,
 		PassingAfter: opts.PassingAfter,
 	}
 	return errors.Join(

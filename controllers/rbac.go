@@ -12,8 +12,8 @@ package controllers
 // API server lets nobody grant what they do not have. The operator never writes the status of an AgentReplica itself.
 
 // The kinds of this project.
-// +kubebuilder:rbac:groups=aalis.dev,resources=agentinstances;plugins;personas,verbs=list;watch;patch
-// +kubebuilder:rbac:groups=aalis.dev,resources=servicepreferences;authoritypolicies;tenantpolicies,verbs=list;watch
+// +kubebuilder:rbac:groups=aalis.dev,resources=agentinstances;plugins;personas,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=aalis.dev,resources=servicepreferences;authoritypolicies;tenantpolicies,verbs=get;list;watch
 // +kubebuilder:rbac:groups=aalis.dev,resources=agentinstances/status;plugins/status;personas/status;servicepreferences/status;authoritypolicies/status;tenantpolicies/status,verbs=patch
 // +kubebuilder:rbac:groups=aalis.dev,resources=agentreplicas,verbs=get;list;watch;create;patch
 // +kubebuilder:rbac:groups=aalis.dev,resources=agentreplicas/status,verbs=patch

@@ -50,6 +50,7 @@ type Reconciler struct {
 	applier     shared.Applier
 	passing     *shared.Passing
 	latency     *latency
+	sent        *shared.Uncertain
 	revisions   *revisions.Store
 	catalogHash string
 }
@@ -65,6 +66,7 @@ func New(opts Options) (*Reconciler, error) {
 		applier:     shared.Applier{Client: opts.Client, Live: opts.Live, Metrics: opts.Metrics},
 		passing:     shared.NewPassing(opts.Now, opts.PassingAfter),
 		latency:     newLatency(),
+		sent:        shared.NewUncertain(),
 		revisions:   revisions.NewStore(opts.Live),
 		catalogHash: hash,
 	}, nil
@@ -73,7 +75,7 @@ func New(opts Options) (*Reconciler, error) {
 // Reconcile brings one bot closer to what is declared.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	instance := &v1alpha1.AgentInstance{}
-	if err := r.Client.Get(ctx, req.NamespacedName, instance); err != nil {
+	if err := r.sent.Get(ctx, r.Client, r.Live, req.NamespacedName, instance); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.passing.Done(req.NamespacedName)
 			r.latency.forget(req.NamespacedName)

@@ -96,7 +96,7 @@ func (r *Reconciler) reportDeleting(ctx context.Context, in *v1alpha1.AgentInsta
 		return ctrl.Result{RequeueAfter: hold}, nil
 	}
 	r.passing.Done(key)
-	if err := shared.PatchStatus(ctx, r.Client, in, after); err != nil {
+	if err := r.sent.PatchStatus(ctx, r.Client, in, after); err != nil {
 		return quietly(ctx, err)
 	}
 	r.Metrics.StatusWritten(v1alpha1.KindAgentInstance)

@@ -42,7 +42,7 @@ func (r *Reconciler) report(ctx context.Context, p *pass) (time.Duration, error)
 		}
 	}
 	r.passing.Done(key)
-	if err := shared.PatchStatus(ctx, r.Client, p.instance, after); err != nil {
+	if err := r.sent.PatchStatus(ctx, r.Client, p.instance, after); err != nil {
 		return 0, err
 	}
 	r.Metrics.StatusWritten(v1alpha1.KindAgentInstance)

@@ -19,10 +19,11 @@ import (
 // PassingAfter is how long a passing state must last before it is written, where no other time is set.
 const PassingAfter = time.Second
 
-// PatchStatus sends the difference between the statuses of before and after. The caller has found that there is one.
-// An object that is gone by now is no error.
+// PatchStatus sends the difference between the statuses of before and after. The caller has found that there is one. If the object
+// is no longer as before, that is a conflict: a difference to what nobody has any more would leave parts of both. An object
+// that is gone by now is no error.
 func PatchStatus(ctx context.Context, c client.Client, before, after client.Object) error {
-	err := c.Status().Patch(ctx, after, client.MergeFrom(before), client.FieldOwner(v1alpha1.FieldOwner))
+	err := c.Status().Patch(ctx, after, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), client.FieldOwner(v1alpha1.FieldOwner))
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("patching the status of %s: %w", before.GetName(), err)
 	}

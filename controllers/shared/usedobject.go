@@ -62,6 +62,8 @@ type UsedReconciler[T client.Object] struct {
 	recorder *Recorder
 	now      func() time.Time
 	passing  *Passing
+	live     client.Reader
+	sent     *Uncertain
 }
 
 // UsedOptions are the dependencies of a UsedReconciler.
@@ -69,6 +71,8 @@ type UsedOptions struct {
 	// Client reads with the client's own writes visible, and writes. Cache reads without that.
 	Client client.Client
 	Cache  client.Reader
+	// Live reads from the API server.
+	Live client.Reader
 	// Metrics counts status writes; Recorder sends events.
 	Metrics  *Metrics
 	Recorder *Recorder
@@ -82,14 +86,14 @@ type UsedOptions struct {
 func NewUsedReconciler[T client.Object](kind UsedKind[T], opts UsedOptions) *UsedReconciler[T] {
 	return &UsedReconciler[T]{
 		kind: kind, client: opts.Client, cache: opts.Cache, metrics: opts.Metrics, recorder: opts.Recorder,
-		now: opts.Now, passing: NewPassing(opts.Now, opts.PassingAfter),
+		now: opts.Now, passing: NewPassing(opts.Now, opts.PassingAfter), live: opts.Live, sent: NewUncertain(),
 	}
 }
 
 // Reconcile brings the status of one object up to date.
 func (r *UsedReconciler[T]) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	obj := r.kind.New()
-	if err := r.client.Get(ctx, req.NamespacedName, obj); err != nil {
+	if err := r.sent.Get(ctx, r.client, r.live, req.NamespacedName, obj); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.passing.Done(req.NamespacedName)
 			return ctrl.Result{}, nil
@@ -222,7 +226,7 @@ func (r *UsedReconciler[T]) report(ctx context.Context, obj T, found assessment)
 		}
 	}
 	r.passing.Done(key)
-	if err := PatchStatus(ctx, r.client, obj, after); err != nil {
+	if err := r.sent.PatchStatus(ctx, r.client, obj, after); err != nil {
 		return conflictAgain(err)
 	}
 	r.metrics.StatusWritten(r.kind.Name)
