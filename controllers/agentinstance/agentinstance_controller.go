@@ -116,14 +116,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: after}, nil
 }
 
-// measure tells how long a running bot took to acknowledge its config.
+// measure tells how long a running bot took to acknowledge its config. An edit that replaces the pod is not meant to be live at
+// once.
 func (r *Reconciler) measure(p *pass, began time.Time) {
 	bot := client.ObjectKeyFromObject(p.instance)
 	replica := p.world.replica
 	if replica == nil || p.wanted.Current == nil {
 		return
 	}
-	if before := p.delivered.Current; before != nil && before.Sequence != p.wanted.Current.Sequence && p.stuck == nil {
+	if before := p.delivered.Current; before != nil && before.Sequence != p.wanted.Current.Sequence && p.stuck == nil && !p.world.rolling {
 		r.latency.begin(bot, p.wanted.Current.Sequence, began)
 	}
 	if n := replica.Status.AppliedSequence; n != nil {

@@ -29,7 +29,7 @@ const MaxSeries = (maxOrigins+1)*lenTypes*2 + // aalis_tokens_total
 	2*(maxTools+1) + (maxTools+1)*(lenToolBuckets+maxBeside) + // tools
 	lenPhases*(lenPhaseBuckets+maxBeside) + lenPhases + // the gateway
 	lenParts + 1 + lenFillBuckets + maxBeside + // the context
-	2*maxBudgets + (maxRefusals + 1) + // budgets
+	3*maxBudgets + (maxRefusals + 1) + // budgets
 	(maxDecisions + 1) + maxPlugins +
 	2*(maxReasons+1) + // recomputes
 	lenResults + lenResults*(lenApplyBuckets+maxBeside) + 2 + // configs

@@ -16,10 +16,10 @@ import (
 
 // budgets show how the budgets stand when they are asked, and count what was refused.
 type budgets struct {
-	limit, used *prometheus.Desc
-	refusals    *prometheus.CounterVec
-	names       *limiter
-	kernel      atomic.Pointer[kernel.Context]
+	limit, used, end *prometheus.Desc
+	refusals         *prometheus.CounterVec
+	names            *limiter
+	kernel           atomic.Pointer[kernel.Context]
 }
 
 func newBudgets(f factory) *budgets {
@@ -28,6 +28,7 @@ func newBudgets(f factory) *budgets {
 		used: f.desc("budget_used",
 			"What is used and reserved of a budget in the present window; of one that people or conversations have each, by whoever used most.",
 			"budget", "scope", "unit"),
+		end: f.desc("budget_window_end_timestamp_seconds", "When the present window of a budget ends, in seconds since the epoch.", "budget", "scope", "unit"),
 		refusals: f.counterVec("budget_refusals_total",
 			"Calls of models that were not made, by reason: Spent, NoPrice, NotReady.", "budget", "reason"),
 		names: newLimiter(maxRefusals),
@@ -52,6 +53,7 @@ func (b *budgets) refused(r budget.RefusedError) {
 func (b *budgets) Describe(out chan<- *prometheus.Desc) {
 	out <- b.limit
 	out <- b.used
+	out <- b.end
 }
 
 // Collect implements prometheus.Collector.
@@ -72,7 +74,11 @@ func (b *budgets) Collect(out chan<- prometheus.Metric) {
 		}
 		seen[labels] = true
 		// A counter that begins with its first refusal would hide that from increase().
-		b.refusals.WithLabelValues(b.names.values(s.Name, string(budget.Spent))...)
+		for _, reason := range []budget.Reason{budget.Spent, budget.NoPrice} {
+			b.refusals.WithLabelValues(b.names.values(s.Name, string(reason))...)
+		}
+		// That nothing is known yet is no budget's own.
+		b.refusals.WithLabelValues(b.names.values("", string(budget.NotReady))...)
 		unit := func(n int64) float64 {
 			if s.Unit == budget.Tokens {
 				return float64(n)
@@ -81,6 +87,7 @@ func (b *budgets) Collect(out chan<- prometheus.Metric) {
 		}
 		out <- prometheus.MustNewConstMetric(b.limit, prometheus.GaugeValue, unit(s.Limit), labels[:]...)
 		out <- prometheus.MustNewConstMetric(b.used, prometheus.GaugeValue, unit(s.Used)+unit(s.Reserved), labels[:]...)
+		out <- prometheus.MustNewConstMetric(b.end, prometheus.GaugeValue, float64(s.Until.Unix()), labels[:]...)
 	}
 }
 
