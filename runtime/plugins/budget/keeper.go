@@ -49,7 +49,8 @@ func newKeeper(k *kernel.Context) *keeper {
 		gone: map[budget.Key]bool{}, swept: k.Now()}
 }
 
-// take puts the declared budgets into force. What was spent stays, by the name of the budget.
+// take puts the declared budgets into force. What was spent stays, by the name of the budget. A new declaration is reported without
+// our saying so, as every config is.
 func (b *keeper) take(_ context.Context, declared []kernelconfig.Budget, _ bool) {
 	limits, err := budget.Read(declared)
 	b.mu.Lock()
@@ -61,7 +62,6 @@ func (b *keeper) take(_ context.Context, declared []kernelconfig.Budget, _ bool)
 	}
 	slices.SortFunc(limits, func(a, o budget.Limit) int { return strings.Compare(a.Name, o.Name) })
 	b.limits, b.unfit, b.shown = limits, false, map[string]shown{}
-	b.k.Go("budgets moved", func(ctx context.Context) { contract.Moved.Emit(ctx, b.k, struct{}{}) })
 }
 
 // subject is the account of a limit that a call counts against; false if it counts against none, because nobody knows whose
