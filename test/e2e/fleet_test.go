@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/aalis-dev/aalis-operator/api/v1alpha1"
@@ -153,8 +154,19 @@ func (f fleet) operatorKilled(ctx context.Context, t *testing.T, kills int) {
 		killed := operatorPod(ctx, t)
 		_, err := cluster.Run(ctx, "", "delete", "pod", "-n", operatorNamespace, killed.Name, "--grace-period=0", "--force")
 		must(t, err)
-		_, err = cluster.Run(ctx, "", "rollout", "status", "-n", operatorNamespace, "deployment/aalis-operator", "--timeout=60s")
-		must(t, err)
+		// The Deployment's status may still be that of the killed pod, so the pods themselves are looked at.
+		eventually(ctx, t, "another operator is ready", time.Minute, func(ctx context.Context) (bool, string) {
+			var pods corev1.PodList
+			err := cluster.Client.List(ctx, &pods, client.InNamespace(operatorNamespace), client.MatchingLabels{"app.kubernetes.io/name": "aalis-operator"})
+			for i := range pods.Items {
+				p := &pods.Items[i]
+				ready := slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue })
+				if p.UID != killed.UID && p.DeletionTimestamp.IsZero() && p.Status.Phase == corev1.PodRunning && ready {
+					return true, ""
+				}
+			}
+			return false, fmt.Sprintf("%d pods, %v", len(pods.Items), err)
+		})
 	}
 	eventually(ctx, t, "the last roll-out is complete", 3*time.Minute, func(ctx context.Context) (bool, string) {
 		p := &v1alpha1.Persona{}
